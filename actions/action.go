@@ -1,0 +1,147 @@
+// Package actions holds the controller side of every task: one file per action
+// plugin of the reference, listed in table.go. An action is straight-line code
+// over Host, whose calls are sub-tasks: decode, look, decide (one switch), act.
+// The executor sees each call as an event and may cancel at each.
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"volant/stage"
+	"volant/wire/value"
+)
+
+// Result is what a task ends with: the reference's result dict (changed, msg,
+// failed, skipped, ansible_facts, ...). Values are data, never templates.
+type Result = *value.Dict
+
+// ErrLost is returned by Host calls when the agent stopped while the sub-task
+// ran: it may or may not have completed, and is never run again.
+var ErrLost = errors.New("The agent on this host stopped while the task ran; it may or may not have completed.") //nolint:staticcheck // shown to users as written
+
+// Host is the managed host a task works on. Every call is one sub-task sent
+// over the link the task already has; all block and end early with ctx. An
+// error is about reaching the host or running at all (*Unreachable is made by
+// the executor); a module that fails says so in its Result.
+type Host interface {
+	// Module runs the named module with args; files are staged first and
+	// their paths put into the arguments they name.
+	Module(ctx context.Context, name string, args *value.Dict, files ...stage.File) (Result, error)
+	// Raw runs cmd with the remote user's (or executable's) shell, without
+	// Python. The result has rc, stdout, stderr as strings.
+	Raw(ctx context.Context, cmd, executable string) (Result, error)
+	// Get streams the host's file at path into sink.
+	Get(ctx context.Context, path string, sink stage.Sink) error
+	// Reconnect drops the link and builds a new one; it returns the host's boot id.
+	Reconnect(ctx context.Context) (bootID string, err error)
+	// Facts is what is known of the host the modules run on (the delegate's
+	// when delegated), without the ansible_ prefix. Never nil, not to be changed.
+	Facts() *value.Dict
+}
+
+// Controller is what an action may use of the controller: the task's own
+// variables and templates, and files below the search path of the task.
+type Controller interface {
+	// Find looks a file up as the reference does: role, task file and playbook
+	// directories, each with dir ("files", "templates", "vars") and without.
+	// The error carries the reference's "Could not find or access" text.
+	Find(dir, name string) (string, error)
+	// Open returns the file's content, decrypted when it is vaulted and
+	// decrypt is set, and a File ready to be staged.
+	Open(path string, decrypt bool) (Source, error)
+	// Content makes a Source of bytes in memory.
+	Content(b []byte) Source
+	// Render renders v in the task's scope; marked says that a value a
+	// managed host sent was read.
+	Render(v any) (out any, marked bool, err error)
+	// Condition evaluates a conditional as `when` does.
+	Condition(v any) (bool, error)
+	// TemplateFile renders the template at path with the extra variables on top.
+	TemplateFile(path string, opt TemplateOptions, extra *value.Dict) ([]byte, error)
+	// LoadVars loads a YAML or JSON file of variables, decrypted; vaulted says
+	// whether it was encrypted.
+	LoadVars(path string) (v any, vaulted bool, err error)
+	// Var returns a variable of the host, rendered, or ok false.
+	Var(name string) (v any, ok bool)
+	// Basedir is the playbook's directory; RolePath the role's, or empty.
+	Basedir() string
+	RolePath() string
+	// HasModule reports whether the run can send the module of that name.
+	HasModule(name string) bool
+	// Warn shows a warning once.
+	Warn(text string)
+}
+
+// Source is a controller file, open for staging and comparing.
+type Source struct {
+	stage.File
+	Path string // where it was found; empty for content in memory
+	Mode uint32 // permission bits of the controller file, 0 for content
+	SHA1 string // hex, what the reference's stat and copy modules compare
+	Data func() ([]byte, error)
+}
+
+// TemplateOptions are the options of the template module.
+type TemplateOptions struct {
+	NewlineSequence            string
+	TrimBlocks, LstripBlocks   bool
+	BlockStart, BlockEnd       string
+	VariableStart, VariableEnd string
+	CommentStart, CommentEnd   string
+	OutputEncoding             string
+}
+
+// Task is what an action is asked to do.
+type Task struct {
+	Action string      // as written in the playbook
+	Args   *value.Dict // rendered; omitted arguments are gone; free-form text under _raw_params
+	// RawArgs are the arguments before rendering, for actions that evaluate
+	// them themselves (assert, debug var).
+	RawArgs *value.Dict
+	// Marked reports whether the render of that argument read a value that a
+	// managed host sent. Never nil.
+	Marked         func(arg string) bool
+	Name           string
+	Check          bool
+	Diff           bool
+	NoLog          bool
+	Async          int // seconds, 0 when not async
+	Poll           int
+	Become         bool
+	Local          bool // the connection is local
+	Delegated      bool
+	DelegateFacts  bool
+	Verbosity      int
+	Hostname       string // inventory_hostname
+	HostnameMarked bool
+	// Defaults are the module_defaults that apply to a module name, for
+	// actions that choose the module themselves.
+	Defaults func(module string) *value.Dict
+	Stdin    io.Reader
+}
+
+// Run is one action on one host and item.
+type Run struct {
+	*Task
+	Host       Host
+	Controller Controller
+}
+
+// Action runs one task on one host.
+type Action func(ctx context.Context, r *Run) (Result, error)
+
+// Failure is an error that fails the task: its text is the result's msg.
+// Extra keys of the result are in Result, which may be nil.
+type Failure struct {
+	Msg    string
+	Result Result
+}
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Msg }
+
+// Fail makes a Failure, the reference's AnsibleActionFail.
+func Fail(format string, args ...any) error { return &Failure{Msg: fmt.Sprintf(format, args...)} }

@@ -1,0 +1,4 @@
+package jinja
+
+// Context is one render in progress.
+type Context struct{}

@@ -1,0 +1,37 @@
+// Package stage is what controller and agent share about files in transit:
+// blobs named by their BLAKE3 hash, staging directories and union manifests.
+package stage
+
+import (
+	"io"
+
+	"lukechampine.com/blake3"
+)
+
+// Hash is the BLAKE3-256 of a blob: its name on the wire and on disk.
+type Hash [32]byte
+
+// HashBytes returns the name of the blob b.
+func HashBytes(b []byte) Hash { return blake3.Sum256(b) }
+
+// File is a controller file that a sub-task needs on the host. It travels as a
+// blob, only when the host lacks it, and lands in the slot's staging directory
+// under a name of the agent's choosing that ends in Suffix; the path it got
+// there is put in the module argument Arg. It is removed when the sub-task ends.
+type File struct {
+	Arg    string // module argument that receives the staged path, such as "src"
+	Suffix string // end of the staged name, such as ".conf"; may be empty
+	Hash   Hash
+	Size   int64
+	// Open returns the content from its start. It may be called again when a
+	// link was lost; what it returns is checked against Hash by the receiver.
+	Open func() (io.ReadCloser, error)
+}
+
+// Sink receives a file that a host sends. Write is called with consecutive
+// pieces; Close(nil) says the file is complete and matched its hash, Close(err)
+// that it is not and must be thrown away.
+type Sink interface {
+	io.Writer
+	Close(err error) error
+}
