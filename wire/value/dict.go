@@ -21,6 +21,8 @@ type Dict struct {
 	keys  []any
 	vals  []any
 	index map[any]int // hashKey(key) -> position; nil while small
+	// Places is where the mapping was written, when a file loader made it.
+	Places *Places
 }
 
 // NewDict returns an empty Dict with room for n entries.

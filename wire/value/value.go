@@ -7,7 +7,11 @@ import (
 
 // List is a Python list: shared by reference, so that append acts on what
 // every holder sees.
-type List struct{ Items []any }
+type List struct {
+	Items []any
+	// Place is where the list was written, when a file loader made it.
+	Place *Pos
+}
 
 // ListOf returns a List of the given items; it takes over the slice.
 func ListOf(items ...any) *List { return &List{Items: items} }
