@@ -30,7 +30,10 @@ const (
 // Error is one link of a chain of messages.
 type Error struct {
 	Kind Kind
-	Msg  string // this link's own message, without its cause's
+	// Class is the reference's name for this exception where it has one
+	// (AnsibleTemplateSyntaxError); no text depends on it.
+	Class string
+	Msg   string // this link's own message, without its cause's
 	// Pos is where the operator wrote what went wrong; zero when unknown. A
 	// File that does not begin with a slash is a description such as
 	// "<CLI option '-e'>" and is shown without an excerpt.
