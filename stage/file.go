@@ -6,10 +6,12 @@ import (
 	"io"
 
 	"lukechampine.com/blake3"
+
+	"volant/wire"
 )
 
 // Hash is the BLAKE3-256 of a blob: its name on the wire and on disk.
-type Hash [32]byte
+type Hash = wire.Hash
 
 // HashBytes returns the name of the blob b.
 func HashBytes(b []byte) Hash { return blake3.Sum256(b) }
