@@ -1,0 +1,74 @@
+package playbook
+
+import (
+	"log/slog"
+
+	"volant/wire/value"
+)
+
+// Files reads YAML and JSON files of the project, decrypted, with positions.
+// Errors are *fault.Error in the reference's words.
+type Files interface {
+	Load(path string) (any, error)
+}
+
+// Renderer renders the few values that must be known at load time. play and
+// task give the scope: extra variables, the play's vars and vars_files, role
+// defaults and vars; no inventory variables or facts. Either may be nil; vars
+// come on top and may be nil.
+type Renderer interface {
+	Render(play *Play, task *Task, vars *value.Dict, v any) (any, error)
+}
+
+// Plugins answers what names mean. Names are as written; collections is the
+// search list of the task, may be empty.
+type Plugins interface {
+	// Action resolves the name of a module or action plugin to its full name.
+	// ok is false when nothing of that name is installed. A redirect or
+	// removal that the reference refuses is an error.
+	Action(name string, collections []string) (resolved string, ok bool, err error)
+	// Lookup reports whether a lookup plugin of that name exists (with_X).
+	Lookup(name string) bool
+	// RolePath finds a collection role: "ns.coll.role", or a plain name in one
+	// of the collections.
+	RolePath(name string, collections []string) (role, path, collection string, ok bool)
+	// PlaybookPath finds a collection playbook "ns.coll.name".
+	PlaybookPath(name string) (path, collection string, ok bool)
+	// CollectionOf names the collection that a file belongs to, or "".
+	CollectionOf(path string) string
+	// ActionGroup returns the members of a module_defaults group by full name
+	// (ansible.builtin.x when plain): action names and groups it extends.
+	ActionGroup(group string) (actions, extends []string, ok bool)
+}
+
+// Warner shows warnings of the load: text, an optional help and position.
+type Warner interface {
+	Warn(text string, pos value.Pos)
+	Deprecated(text, version, help string, pos value.Pos)
+}
+
+// Config are the settings that loading depends on.
+type Config struct {
+	RolesPath             []string // DEFAULT_ROLES_PATH, absolute
+	PrivateRoleVars       *bool    // DEFAULT_PRIVATE_ROLE_VARS, nil when default
+	InvalidTaskAttrFailed bool     // INVALID_TASK_ATTRIBUTE_FAILED
+	YAMLExtensions        []string // YAML_FILENAME_EXTENSIONS
+}
+
+// Loader reads playbooks, roles and task files. It is used by one goroutine at
+// a time.
+type Loader struct {
+	Files   Files
+	Render  Renderer
+	Plugins Plugins
+	Warn    Warner
+	Config  Config
+	Log     *slog.Logger
+
+	basedir           string // what relative paths start from now
+	defaultCollection string
+	nextID            uint64
+}
+
+// Load reads a playbook file (or "ns.coll.name") with everything it imports.
+func (l *Loader) Load(path string) (*Playbook, error) { return nil, nil }
