@@ -39,6 +39,8 @@ func NewDisplay(out, err, log io.Writer) *Display {
 	}
 }
 
+var _ fault.Sink = (*Display)(nil)
+
 // defaultColors are the colours of the reference's configuration defaults.
 var defaultColors = map[string]string{
 	"ok": "green", "changed": "yellow", "skip": "cyan", "unreachable": "bright red", "error": "red",
@@ -89,9 +91,9 @@ func (d *Display) print(msg, event string, stderr bool) {
 	}
 }
 
-// Verbose shows msg when the verbosity is above level: level 0 is -v.
+// Verbose shows msg when -v was given at least level times.
 func (d *Display) Verbose(level int, msg string) {
-	if d.Verbosity > level {
+	if d.Verbosity >= level {
 		d.print(msg, "verbose", d.VerboseErr)
 	}
 }
@@ -141,8 +143,15 @@ func (d *Display) Warn(w Warning) {
 	}
 }
 
-// Warning shows a plain warning once.
-func (d *Display) Warning(msg string) { d.Warn(Warning{Msg: msg}) }
+// Warning shows an error's text as a warning, once.
+func (d *Display) Warning(err error) {
+	if text := "[WARNING]: " + fault.Verbose(err); d.first(text) {
+		d.PrintErr(text, "warn")
+	}
+}
+
+// Note shows a plain warning once.
+func (d *Display) Note(format string, args ...any) { d.Warn(Warning{Msg: fmt.Sprintf(format, args...)}) }
 
 // Error shows an error block once, on standard error when stderr is set.
 func (d *Display) Error(err error, stderr bool) {
@@ -151,13 +160,23 @@ func (d *Display) Error(err error, stderr bool) {
 	}
 }
 
-// Deprecated shows a deprecation once, after the hint how to turn them off.
-func (d *Display) Deprecated(p Deprecation) {
+// Deprecated shows a deprecation of the controller's own.
+func (d *Display) Deprecated(p fault.Deprecation) {
+	e := p.Error
+	e.Msg = p.Text()
+	d.deprecated(&e)
+}
+
+// Deprecate shows a deprecation once, after the hint how to turn them off.
+func (d *Display) Deprecate(p Deprecation) {
+	d.deprecated(&fault.Error{Msg: p.Text(), Help: p.Help, Pos: p.Pos})
+}
+
+func (d *Display) deprecated(e *fault.Error) {
 	if !d.Deprecations {
 		return
 	}
-	d.Warning("Deprecation warnings can be disabled by setting `deprecation_warnings=False` in ansible.cfg.")
-	e := &fault.Error{Msg: p.Text(), Help: p.Help, Pos: p.Pos}
+	d.Note("Deprecation warnings can be disabled by setting `deprecation_warnings=False` in ansible.cfg.")
 	if text := "[DEPRECATION WARNING]: " + fault.Verbose(e); d.first(text) {
 		d.PrintErr(text, "deprecate")
 	}
