@@ -210,9 +210,13 @@ func (c *Cursor) ClearErrors() {
 // End ends the play for the host without failing it (meta: end_host, end_play,
 // end_batch). In a rescue list the failure counts as rescued.
 func (c *Cursor) End() {
-	failed := c.Failed()
-	if n := len(c.frames); n > 0 && c.frames[n-1].part == InRescue {
-		failed = false
+	if n := len(c.frames); n > 0 {
+		if c.frames[n-1].part == InRescue {
+			c.frames[0].fail = 0
+		}
+		c.frames = c.frames[:1]
+		c.frames[0].complete = true
+		c.failed = c.frameFailed(0)
 	}
-	c.frames, c.done, c.failed = nil, true, failed
+	c.frames, c.done = nil, true
 }

@@ -1,15 +1,14 @@
 package playbook
 
 import (
-	"log/slog"
-
+	"volant/controller/fault"
 	"volant/wire/value"
 )
 
 // Files reads YAML and JSON files of the project, decrypted, with positions.
 // Errors are *fault.Error in the reference's words.
 type Files interface {
-	Load(path string) (any, error)
+	LoadFile(path string) (v any, encrypted bool, err error)
 }
 
 // Renderer renders the few values that must be known at load time. play and
@@ -41,12 +40,6 @@ type Plugins interface {
 	ActionGroup(group string) (actions, extends []string, ok bool)
 }
 
-// Warner shows warnings of the load: text, an optional help and position.
-type Warner interface {
-	Warn(text string, pos value.Pos)
-	Deprecated(text, version, help string, pos value.Pos)
-}
-
 // Config are the settings that loading depends on.
 type Config struct {
 	RolesPath             []string // DEFAULT_ROLES_PATH, absolute
@@ -61,9 +54,8 @@ type Loader struct {
 	Files   Files
 	Render  Renderer
 	Plugins Plugins
-	Warn    Warner
+	Sink    fault.Sink // warnings; nil drops them
 	Config  Config
-	Log     *slog.Logger
 
 	basedir           string // what relative paths start from now
 	defaultCollection string
