@@ -13,8 +13,11 @@
 //	Tuple      tuple
 //	*Dict      dict, ordered, shared by reference
 //	*Set       set, ordered by insertion so that output is stable
-//	time.Time  datetime (see Date and TimeOfDay for date and time)
-//	Undefined  a marker for something that has no value, with its hint
+//	time.Time  datetime; without a zone when its Location is Naive
+//	Date       date
+//	TimeOfDay  time
+//	time.Duration  timedelta
+//	*Undefined a marker for something that has no value, with its hint
 //	Omitted    the `omit` placeholder
 //	*Vault     an encrypted string (!vault) that is decrypted when read
 //

@@ -128,10 +128,22 @@ type Undefined struct {
 	Name string
 	Hint string // full text such as "'x' is undefined"
 	Pos  Pos
+	// Err is the failure that took the value away (a filter that failed, a
+	// nested template that could not be rendered); nil when something was
+	// simply not there. What catches the undefined does not catch failures.
+	Err error
 }
 
+// Unwrap returns Err.
+func (u *Undefined) Unwrap() error { return u.Err }
+
 // Error makes an Undefined usable as the error that its use raises.
-func (u *Undefined) Error() string { return u.Hint }
+func (u *Undefined) Error() string {
+	if u.Err != nil {
+		return u.Err.Error()
+	}
+	return u.Hint
+}
 
 // Omitted is the type of Omit.
 type Omitted struct{}
