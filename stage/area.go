@@ -1,0 +1,164 @@
+package stage
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Area is where one process keeps its staging directories. It is named after
+// the process and holds a lock while the process lives; what is not locked is
+// somebody's leftover and is removed by the next process that opens an area
+// beside it.
+type Area struct {
+	dir  string
+	lock *os.File
+
+	mu   sync.Mutex // guards free
+	free []*Dir
+}
+
+// OpenArea makes an area below parent and sweeps what dead processes left there.
+func OpenArea(parent string) (*Area, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("making the staging area: %w", err)
+	}
+	sweep(parent)
+	// Locked before it gets its final name, so that no sweep sees it unlocked.
+	tmp, err := os.MkdirTemp(parent, "new-")
+	if err != nil {
+		return nil, fmt.Errorf("making the staging area: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(tmp, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making the staging area: %w", err)
+	}
+	fmt.Fprintf(lock, "%d %s\n", os.Getpid(), ProcessStart(os.Getpid()))
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("locking the staging area: %w", err)
+	}
+	dir := filepath.Join(parent, fmt.Sprintf("%d-%s-%s", os.Getpid(), ProcessStart(os.Getpid()), randomName()))
+	if err := os.Rename(tmp, dir); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("making the staging area: %w", err)
+	}
+	return &Area{dir: dir, lock: lock}, nil
+}
+
+// Close removes the area and everything in it.
+func (a *Area) Close() error {
+	err := os.RemoveAll(a.dir)
+	if cerr := a.lock.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// Dir is the staging directory of one sub-task at a time, mode 0700.
+type Dir struct {
+	Path string
+	area *Area
+}
+
+// Get returns an empty directory that no one else has.
+func (a *Area) Get() (*Dir, error) {
+	a.mu.Lock()
+	if n := len(a.free); n > 0 {
+		d := a.free[n-1]
+		a.free = a.free[:n-1]
+		a.mu.Unlock()
+		return d, nil
+	}
+	a.mu.Unlock()
+	path := filepath.Join(a.dir, randomName())
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("making a staging directory: %w", err)
+	}
+	return &Dir{Path: path, area: a}, nil
+}
+
+// Put removes what the sub-task left and keeps the directory for the next one.
+// A directory that cannot be emptied, or that was replaced, is not used again.
+func (d *Dir) Put() {
+	entries, err := os.ReadDir(d.Path)
+	for _, e := range entries {
+		if rerr := os.RemoveAll(filepath.Join(d.Path, e.Name())); rerr != nil {
+			err = rerr
+		}
+	}
+	st, serr := os.Lstat(d.Path)
+	if err != nil || serr != nil || st.Mode() != os.ModeDir|0o700 {
+		_ = os.RemoveAll(d.Path)
+		return
+	}
+	d.area.mu.Lock()
+	defer d.area.mu.Unlock()
+	d.area.free = append(d.area.free, d)
+}
+
+// Create makes a new file in the directory under a name that ends in suffix.
+func (d *Dir) Create(suffix string) (*os.File, error) {
+	if strings.ContainsAny(suffix, "/\x00") || len(suffix) > 200 {
+		suffix = ""
+	}
+	return os.OpenFile(filepath.Join(d.Path, randomName()+suffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func sweep(parent string) {
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		path := filepath.Join(parent, e.Name())
+		if strings.HasPrefix(e.Name(), "new-") {
+			if st, err := e.Info(); err != nil || time.Since(st.ModTime()) < time.Minute {
+				continue // being made
+			}
+		}
+		lock, err := os.Open(filepath.Join(path, "lock"))
+		if err == nil {
+			busy := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
+			if busy {
+				lock.Close()
+				continue
+			}
+			_ = os.RemoveAll(path)
+			lock.Close()
+			continue
+		}
+		_ = os.RemoveAll(path)
+	}
+}
+
+func randomName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// ProcessStart is the start time of a process in the kernel's ticks since
+// boot: with the pid it names a process for ever. Empty when there is none.
+func ProcessStart(pid int) string {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return ""
+	}
+	// The name in parentheses may hold anything, parentheses included.
+	fields := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
+	if len(fields) < 20 {
+		return ""
+	}
+	return fields[19]
+}
