@@ -1,15 +1,25 @@
 package yaml
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"sync"
+	"syscall"
 
 	"volant/controller/fault"
+	"volant/wire/value"
 )
 
 // Decrypter opens vault-encrypted data; controller/vault has it.
 type Decrypter interface {
 	// Decrypt returns the text of data, which is encrypted; file is for messages.
 	Decrypt(data []byte, file string) ([]byte, error)
+	// DecryptString returns the text of an inline encrypted value.
+	DecryptString(ciphertext string, pos value.Pos) (string, error)
 }
 
 // Files reads the operator's files: decrypted when encrypted, parsed once. It
@@ -30,13 +40,88 @@ type loaded struct {
 	err       error
 }
 
+// IsEncrypted reports whether data begins with a vault header.
+func IsEncrypted(data []byte) bool { return bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT")) }
+
 // Read returns a file's bytes, decrypted, and whether it was encrypted.
-func (f *Files) Read(path string) (data []byte, encrypted bool, err error) { return nil, false, nil }
+func (f *Files) Read(path string) (data []byte, encrypted bool, err error) {
+	if st, err := os.Stat(path); err == nil && st.Size() > MaxSize {
+		return nil, false, &fault.Error{Msg: fmt.Sprintf("The file %q is larger than %d bytes.", path, MaxSize)}
+	}
+	data, err = os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, &fault.Error{Kind: fault.NotFound, Class: "AnsibleFileNotFound",
+			Msg:  "Unable to retrieve file contents. Could not find or access '" + path + "' on the Ansible Controller.",
+			Help: "If you are using a module and expect the file to exist on the remote, see the remote_src option."}
+	case err != nil:
+		return nil, false, &fault.Error{Kind: fault.Parser, Cause: osError(err, path),
+			Msg: "An error occurred while trying to read the file " + quote(path) + "."}
+	}
+	if !IsEncrypted(data) {
+		return data, false, nil
+	}
+	if f.Vault == nil {
+		return nil, true, &fault.Error{Msg: "Attempting to decrypt but no vault secrets found.", Pos: value.Pos{File: path}}
+	}
+	data, err = f.Vault.Decrypt(data, path)
+	return data, true, err
+}
+
+// osError is Python's text of an operating system error about a file.
+func osError(err error, path string) error {
+	var pe *fs.PathError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	var code syscall.Errno
+	if !errors.As(pe.Err, &code) {
+		return err
+	}
+	text := code.Error()
+	return fmt.Errorf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], quote(path))
+}
+
+// Options are the options with which a file of the operator is read.
+func (f *Files) options(file string, redacted bool) Options {
+	o := Options{File: file, Trusted: true, Sink: f.Sink, Duplicates: f.Duplicates, Redacted: redacted}
+	if f.Vault != nil {
+		o.Decrypt = func(text string) (string, error) { return f.Vault.DecryptString(text, value.Pos{File: file}) }
+	}
+	return o
+}
 
 // LoadFile reads and parses a file the operator wrote: its strings are
 // trusted. encrypted says that its values must not be shown.
-func (f *Files) LoadFile(path string) (v any, encrypted bool, err error) { return nil, false, nil }
+func (f *Files) LoadFile(path string) (v any, encrypted bool, err error) {
+	f.mu.Lock()
+	l, ok := f.cache[path]
+	f.mu.Unlock()
+	if ok {
+		return l.v, l.encrypted, l.err
+	}
+	data, encrypted, err := f.Read(path)
+	if err == nil {
+		v, err = Load(data, f.options(path, encrypted))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cache == nil {
+		f.cache = map[string]loaded{}
+	}
+	f.cache[path] = loaded{v, encrypted, err}
+	return v, encrypted, err
+}
+
+// Forget drops what LoadFile kept, so that changed files are read again.
+func (f *Files) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cache = nil
+}
 
 // LoadString parses text the operator wrote elsewhere (-e, a file already
 // read); file is its path or description.
-func (f *Files) LoadString(text, file string) (any, error) { return nil, nil }
+func (f *Files) LoadString(text, file string) (any, error) {
+	return Load([]byte(text), f.options(file, false))
+}
