@@ -1,0 +1,70 @@
+# Volant: make help lists what can be done. Everything installs its own needs,
+# and says what is missing where it cannot.
+SHELL := /bin/bash
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X volant/wire.Build=$(VERSION)
+BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+AGENTS := amd64 arm64
+CACHE := $(CURDIR)/.cache
+# ansible-core, the reference and the source of the Python modules.
+REFERENCE := $(CACHE)/reference
+T ?= 30s
+PKG ?= ./...
+
+.PHONY: build demo test e2e race lint fuzz golden bench conformance cover clean help needs reference
+
+build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
+	@mkdir -p bin dist/agents
+	@for arch in $(AGENTS); do \
+		GOOS=linux GOARCH=$$arch $(BUILD) -o dist/agents/volant-agent-linux-$$arch ./cmd/volant-agent || exit 1; \
+		gzip -9nc dist/agents/volant-agent-linux-$$arch > dist/agents/volant-agent-linux-$$arch.gz || exit 1; \
+	done
+	@rm -rf cmd/volant/agents && mkdir -p cmd/volant/agents && cp dist/agents/*.gz cmd/volant/agents/
+	$(BUILD) -tags release -o bin/volant ./cmd/volant
+	$(BUILD) -o bin/volant-agent ./cmd/volant-agent
+	$(BUILD) -o bin/volant-lab ./cmd/volant-lab
+	$(BUILD) -o bin/volant-corpus ./cmd/volant-corpus
+
+demo: build ## several hosts, a playbook through SSH bootstrap and QUIC, twice; recap and metrics; cleans up
+	@scripts/demo.sh
+
+test: build reference ## everything that decides whether a change is good, in under 10 minutes
+	@scripts/test.sh
+
+e2e: build reference ## end to end on real systemd hosts (root) besides the process lab
+	@VOLANT_SYSTEMD_LAB=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -count=1 -timeout 30m ./e2e/... ./bootstrap/... ./cmd/volant-lab/...
+
+race: ## the tests under the race detector
+	CGO_ENABLED=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -race -timeout 30m $(PKG)
+
+lint: ## gofmt, go vet, and golangci-lint where it is installed
+	@scripts/lint.sh
+
+fuzz: ## every fuzz target for T each (make fuzz T=10m)
+	@scripts/fuzz.sh $(T)
+
+golden: ## rewrite the golden files from what the code does now; read the diff
+	$(GO) test ./controller/compile -update
+
+bench: build reference ## volant beside ansible-core with pipelining on two systemd hosts (root)
+	@scripts/bench.sh
+
+conformance: build reference ## recorded playbook and template cases of CORPUS (make conformance CORPUS=DIR)
+	@scripts/conformance.sh "$(CORPUS)"
+
+cover: ## test coverage as dist/cover.html
+	@mkdir -p dist
+	$(GO) test -coverprofile=dist/cover.out $(PKG) && $(GO) tool cover -html=dist/cover.out -o dist/cover.html
+
+needs:
+	@scripts/needs.sh
+
+reference: ## ansible-core in a virtual environment of its own under .cache
+	@scripts/reference.sh $(REFERENCE)
+
+clean: ## remove what was built
+	rm -rf bin dist cmd/volant/agents
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
