@@ -31,3 +31,6 @@ type Node interface{ node() }
 func (*Block) node()         {}
 func (b *Block) up() Parent  { return b.Parent }
 func (b *Block) Empty() bool { return len(b.Block)+len(b.Rescue)+len(b.Always) == 0 } //nolint:revive // obvious
+
+// Up is what p stands in, or nil at the top.
+func Up(p Parent) Parent { return p.up() }

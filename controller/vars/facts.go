@@ -1,0 +1,127 @@
+package vars
+
+import (
+	"regexp"
+	"strings"
+
+	"volant/controller/fault"
+	"volant/wire/value"
+)
+
+// factSet is what is known of a host by facts: an immutable snapshot.
+type factSet struct {
+	raw *value.Dict // as the cache keeps them, names as they came
+	// named is the variable ansible_facts: without the ansible_ prefix.
+	named *value.Dict
+	top   *value.Dict // injected as variables, cleaned
+}
+
+var noFacts = &factSet{raw: value.NewDict(0), named: value.NewDict(0), top: value.NewDict(0)}
+
+func newFactSet(raw *value.Dict, inject bool, sink fault.Sink) *factSet {
+	f := &factSet{raw: raw, named: Named(raw)}
+	if inject {
+		f.top = CleanFacts(raw, sink)
+		return f
+	}
+	f.top = value.NewDict(1)
+	local := raw.Lookup("ansible_local")
+	if local == nil {
+		local = value.NewDict(0)
+	}
+	f.top.Set("ansible_local", local)
+	return f
+}
+
+// Named returns facts without the ansible_ prefix of their names.
+func Named(facts *value.Dict) *value.Dict {
+	out := value.NewDict(facts.Len())
+	for k, v := range facts.All() {
+		name, ok := value.Text(k)
+		if ok && name != "ansible_local" {
+			k = strings.TrimPrefix(name, "ansible_")
+		}
+		out.Set(k, v)
+	}
+	return out
+}
+
+// restricted are names of connection and other variables of the controller
+// that facts must not set.
+var restricted = map[string]bool{
+	"ansible_connection": true, "ansible_module_compression": true, "ansible_shell_type": true, "ansible_shell_executable": true,
+	"ansible_ssh_host": true, "ansible_host": true, "ansible_ssh_user": true, "ansible_user": true, "ansible_ssh_pass": true,
+	"ansible_password": true, "ansible_ssh_port": true, "ansible_port": true, "ansible_ssh_pipelining": true,
+	"ansible_pipelining": true, "ansible_ssh_timeout": true, "ansible_timeout": true, "ansible_ssh_private_key_file": true,
+	"ansible_private_key_file": true, "ansible_network_os": true, "ansible_connection_user": true,
+	"ansible_ssh_executable": true, "ansible_ssh_common_args": true, "ansible_sftp_extra_args": true,
+	"ansible_scp_extra_args": true, "ansible_ssh_extra_args": true, "ansible_ssh_transfer_method": true,
+	"ansible_docker_extra_args": true, "ansible_become": true, "ansible_become_method": true, "ansible_become_user": true,
+	"ansible_become_password": true, "ansible_become_pass": true, "ansible_become_exe": true, "ansible_become_flags": true,
+	"ansible_rsync_path": true, "ansible_playbook_python": true, "ansible_facts": true, "add_host": true, "add_group": true,
+}
+
+// connections are the connection plugins whose variables facts must not set.
+var connections = regexp.MustCompile(`^ansible_(local|paramiko|paramiko_ssh|psrp|ssh|winrm)_`)
+
+var interpreter = regexp.MustCompile(`^ansible_.*_interpreter$`)
+
+// Restricted reports whether a fact of that name is dropped.
+func Restricted(name string) bool {
+	if strings.HasPrefix(name, "ansible_ssh_host_key_") {
+		return false
+	}
+	if restricted[name] || strings.HasPrefix(name, "ansible_become_") || strings.HasPrefix(name, "volant_") || interpreter.MatchString(name) {
+		return true
+	}
+	return connections.MatchString(name) && !strings.HasSuffix(name, "_bridge") && !strings.HasSuffix(name, "_gwbridge")
+}
+
+// CleanFacts returns facts without the names they must not set and without
+// internal keys. Each drop is a warning.
+func CleanFacts(facts *value.Dict, sink fault.Sink) *value.Dict {
+	out := value.NewDict(facts.Len())
+	for k, v := range facts.All() {
+		name, _ := value.Text(k)
+		if Restricted(name) {
+			if sink != nil {
+				fault.Warn(sink, "Removed restricted key from module data: %s", name)
+			}
+			continue
+		}
+		if strings.HasPrefix(name, "_ansible_") {
+			continue
+		}
+		out.Set(k, v)
+	}
+	return out
+}
+
+// SetFacts adds facts to what is known of a host and saves them in the cache.
+func (s *Store) SetFacts(host string, facts *value.Dict) {
+	h := s.host(host)
+	raw := h.facts.Load().raw.Clone()
+	raw.Update(facts)
+	h.facts.Store(newFactSet(raw, s.inject, s.opt.Sink))
+	if s.opt.Cache != nil {
+		s.opt.Cache.Set(host, raw)
+	}
+}
+
+// ClearFacts forgets the facts of a host (meta: clear_facts).
+func (s *Store) ClearFacts(host string) {
+	s.host(host).facts.Store(noFacts)
+	if s.opt.Cache != nil {
+		s.opt.Cache.Delete(host)
+	}
+}
+
+// Gathered reports whether a host's facts are known already (gathering: smart).
+func (s *Store) Gathered(host string) bool {
+	v, _ := s.host(host).facts.Load().raw.Lookup("_ansible_facts_gathered").(bool)
+	return v
+}
+
+// Facts are the facts of a host, without the ansible_ prefix. They must not be
+// changed.
+func (s *Store) Facts(host string) *value.Dict { return s.host(host).facts.Load().named }
