@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"bytes"
 	"io"
 
 	"lukechampine.com/blake3"
@@ -28,6 +29,14 @@ type File struct {
 	// Open returns the content from its start. It may be called again when a
 	// link was lost; what it returns is checked against Hash by the receiver.
 	Open func() (io.ReadCloser, error)
+}
+
+// BytesFile is a File whose content is in memory.
+func BytesFile(arg, suffix string, data []byte) File {
+	return File{
+		Arg: arg, Suffix: suffix, Hash: HashBytes(data), Size: int64(len(data)),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+	}
 }
 
 // Sink receives a file that a host sends. Write is called with consecutive
