@@ -17,9 +17,10 @@ const (
 
 // errMarked is a problem at a node, in the parts PyYAML's errors have.
 type errMarked struct {
-	context, problem string
-	line, column     int
-	own              bool // raised by the reference itself: not second-guessed
+	context, problem           string
+	line, column               int
+	contextLine, contextColumn int
+	own                        bool // raised by the reference itself: not second-guessed
 }
 
 func (e *errMarked) Error() string { return strings.TrimSpace(e.context + " " + e.problem) }
@@ -162,6 +163,11 @@ func (c *constructor) tagged(n *yamlv4.Node, tag string) (any, error) {
 	case tagPairs:
 		c.deprecated(n, "Use of the YAML `!!pairs` tag is deprecated.", "Use a standard mapping instead.")
 		return c.pairs(n, "while constructing pairs")
+	}
+	if c.o.NoAnsibleTags {
+		return nil, unknownTag(n, tag)
+	}
+	switch tag {
 	case "!unsafe":
 		c.unsafe++
 		v, err := c.tagged(n, implicitTag(n))
@@ -173,10 +179,14 @@ func (c *constructor) tagged(n *yamlv4.Node, tag string) (any, error) {
 	case "!vault":
 		return c.vault(n)
 	}
+	return nil, unknownTag(n, tag)
+}
+
+func unknownTag(n *yamlv4.Node, tag string) error {
 	if long := strings.TrimPrefix(tag, "!!"); long != tag {
 		tag = "tag:yaml.org,2002:" + long
 	}
-	return nil, marked(n, "", "could not determine a constructor for the tag "+quote(tag))
+	return marked(n, "", "could not determine a constructor for the tag "+quote(tag))
 }
 
 func (c *constructor) deprecated(n *yamlv4.Node, msg, help string) {

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -38,6 +39,10 @@ var (
 func (o *Options) wrap(err error, data []byte) error {
 	e := &fault.Error{Kind: fault.Parser, Class: "AnsibleYAMLParserError", Pos: value.Pos{File: o.File}, Redacted: o.Redacted, NoFollow: true}
 	m := markedOf(err)
+	e.Cause = &SyntaxError{text: err.Error()}
+	if m != nil {
+		e.Cause = &SyntaxError{text: m.python()}
+	}
 	if m == nil {
 		e.Msg = failed + strings.Join(strings.Fields(err.Error()), " ")
 		return e
@@ -74,7 +79,8 @@ func markedOf(err error) *errMarked {
 	if !errors.As(err, &le) || le.Mark.Line == 0 {
 		return nil
 	}
-	m = &errMarked{context: le.ContextMsg, problem: le.Message, line: le.Mark.Line, column: le.Mark.Column}
+	m = &errMarked{context: le.ContextMsg, problem: le.Message, line: le.Mark.Line, column: le.Mark.Column,
+		contextLine: le.ContextMark.Line, contextColumn: le.ContextMark.Column}
 	// Where go-yaml's words are not libyaml's.
 	switch {
 	case strings.HasPrefix(m.problem, "unknown anchor "):
@@ -147,4 +153,29 @@ func diagnose(line string) (msg, help string, column int) {
 		}
 	}
 	return "", "", 0
+}
+
+// SyntaxError is the cause of an error of this package: what PyYAML itself
+// says, which the from_yaml filter shows as it is.
+type SyntaxError struct{ text string }
+
+// Error is Python's str of the YAMLError.
+func (e *SyntaxError) Error() string { return e.text }
+
+// python is the str of a MarkedYAMLError from PyYAML's C parser.
+func (m *errMarked) python() string {
+	var lines []string
+	at := func(line, column int) string {
+		return fmt.Sprintf("  in \"<unicode string>\", line %d, column %d", line, column)
+	}
+	if m.context != "" {
+		lines = append(lines, m.context)
+		if m.contextLine != 0 && (m.contextLine != m.line || m.contextColumn != m.column) {
+			lines = append(lines, at(m.contextLine, m.contextColumn))
+		}
+	}
+	if m.problem != "" {
+		lines = append(lines, m.problem)
+	}
+	return strings.Join(append(lines, at(m.line, m.column)), "\n")
 }

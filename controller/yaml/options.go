@@ -25,6 +25,8 @@ type Options struct {
 	// Trusted makes string values (not keys) *value.Template: the operator
 	// wrote them. Otherwise they are plain strings.
 	Trusted bool
+	// NoAnsibleTags refuses !vault and !unsafe, as the from_yaml filter does.
+	NoAnsibleTags bool
 	// Duplicates says what a key written twice does.
 	Duplicates Duplicates
 	// Sink takes warnings; nil drops them.
