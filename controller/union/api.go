@@ -11,7 +11,6 @@
 package union
 
 import (
-	"io"
 	"log/slog"
 
 	"volant/stage"
@@ -61,7 +60,8 @@ type Core struct {
 type Options struct {
 	Core            *Core
 	Collections     []string // collections paths, each with or without /ansible_collections
-	ModulePath      []string // library directories, first wins: beside the playbook, ANSIBLE_LIBRARY, ...
+	Adjacent        []string // library directories beside the playbook: searched first
+	ModulePath      []string // configured library directories (ANSIBLE_LIBRARY, library in ansible.cfg), after those of roles
 	ModuleUtilsPath []string // module_utils directories, before the core's
 	CacheDir        string   // for the analysis cache; empty: none is kept
 	Log             *slog.Logger
@@ -70,13 +70,6 @@ type Options struct {
 // Scope is where a name is used.
 type Scope struct {
 	Collections []string // the `collections:` keyword, in order
-	Library     []string // library directories of the roles in reach, before ModulePath
+	Library     []string // library directories of the roles loaded, before ModulePath
 	ModuleUtils []string // module_utils directories of those roles
-}
-
-// Opener is how blobs named in manifests are read.
-type Opener interface {
-	// Open returns the content of the blob; only hashes of manifests this
-	// Union made are known.
-	Open(h stage.Hash) (io.ReadCloser, error)
 }

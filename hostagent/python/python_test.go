@@ -1,0 +1,298 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"volant/hostagent/python/coretest"
+	"volant/wire/value"
+)
+
+// rig runs modules of one core in one pool.
+type rig struct {
+	core coretest.Core
+	base string
+	pool *Pool
+}
+
+func newRig(t testing.TB) *rig {
+	core := coretest.Find(t)
+	base := t.TempDir()
+	core.Base(t, base)
+	p := NewPool(Options{Dir: t.TempDir()})
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &rig{core, base, p}
+}
+
+func (r *rig) request(t testing.TB, file, fqn, extra string, args *value.Dict) *Request {
+	t.Helper()
+	if err := Join(r.base, extra); err != nil {
+		t.Fatal(err)
+	}
+	return &Request{
+		Name: "test", FQN: fqn, File: file, Style: StylePython, Args: args, Interpreter: r.core.Python,
+		BaseDir: r.base, BaseHash: "x", ExtraDir: extra, Environ: os.Environ(), Umask: -1, TempDir: t.TempDir(),
+	}
+}
+
+func (r *rig) source(t testing.TB, name, src string, args *value.Dict) *Request {
+	t.Helper()
+	extra := t.TempDir()
+	file, fqn := coretest.Source(t, extra, name, src)
+	return r.request(t, file, fqn, extra, args)
+}
+
+func (r *rig) run(t testing.TB, req *Request) *value.Dict {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := r.pool.Run(ctx, req, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Parse(out, req.Interpreter)
+}
+
+const head = "from ansible.module_utils.basic import AnsibleModule\nimport os, sys\n"
+
+func TestWarmPing(t *testing.T) {
+	r := newRig(t)
+	extra := t.TempDir()
+	file, fqn := r.core.Module(t, extra, "ping")
+	res := r.run(t, r.request(t, file, fqn, extra, value.DictOf("data", "héllo")))
+	if res.Lookup("ping") != "héllo" || !res.Bool("_ansible_parsed") {
+		t.Fatal(value.Repr(res))
+	}
+}
+
+func TestSurroundings(t *testing.T) {
+	r := newRig(t)
+	req := r.source(t, "look", head+`
+m = AnsibleModule(dict(a=dict(type='raw')))
+u = os.umask(0)
+m.exit_json(env=os.environ.get('COLOUR'), keep=os.environ.get('HOME'), cwd=os.getcwd(), umask=u, argv=sys.argv,
+  pgid=os.getpgid(0) == os.getpid(), a=m.params['a'], main=sys.modules['__main__']._module_fqn, name=__name__)
+`, value.DictOf("a", value.DictOf("x", value.ListOf(int64(1), nil, true))))
+	dir := t.TempDir()
+	req.Environ, req.Cwd, req.Umask = []string{"COLOUR=blue", "PATH=/usr/bin:/bin"}, dir, 0o27
+	res := r.run(t, req)
+	want := value.DictOf("env", "blue", "keep", nil, "cwd", dir, "umask", int64(0o27), "pgid", true, "name", "__main__",
+		"main", "ansible.modules.look", "a", value.DictOf("x", value.ListOf(int64(1), nil, true)))
+	for k, v := range want.All() {
+		if got := res.Lookup(k); !value.Equal(got, v) {
+			t.Errorf("%s: got %s, want %s", k, value.Repr(got), value.Repr(v))
+		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct{ name, src, msg string }{
+		{"garbage", head + "print('x')\nsys.exit(3)\n", "Module result deserialization failed: No start of json char found"},
+		{"raises", head + "raise ValueError('inner')\n", ""},
+		{"no_exit", head + "AnsibleModule({})\n", ""},
+		{"syntax", "from ansible.module_utils.basic import AnsibleModule\ndef (:\n", ""},
+		{"fails", head + "AnsibleModule({}).fail_json(msg='no')\n", "no"},
+		{"killed", head + "os.kill(os.getpid(), 9)\n", "Module result deserialization failed: No start of json char found"},
+		{"half", head + "print('{\"a\": ', flush=True)\nos._exit(0)\n", "Module result deserialization failed: No end of json char found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res := r.run(t, r.source(t, c.name, c.src, value.NewDict(0)))
+			if !res.Bool("failed") {
+				t.Errorf("not failed: %s", value.Repr(res))
+			}
+			if msg, _ := res.Str("msg"); msg != c.msg {
+				t.Errorf("msg %q, want %q", msg, c.msg)
+			}
+			if c.msg == "" && res.Lookup("exception") == nil {
+				t.Errorf("no exception: %s", value.Repr(res))
+			}
+		})
+	}
+	// The server is still there for the next one.
+	if res := r.run(t, r.source(t, "fine", head+"print('junk')\nAnsibleModule({}).exit_json(ok=1)\n", value.NewDict(0))); res.Lookup("ok") != int64(1) {
+		t.Error(value.Repr(res))
+	}
+}
+
+func TestWarningsAndDeprecations(t *testing.T) {
+	r := newRig(t)
+	res := r.run(t, r.source(t, "warns", head+`
+m = AnsibleModule({})
+m.warn('one')
+m.deprecate('old', version='3.0', collection_name='ns.col')
+m.exit_json()
+`, value.NewDict(0)))
+	if !value.Equal(res.Lookup("warnings"), value.ListOf("one")) {
+		t.Error(value.Repr(res.Lookup("warnings")))
+	}
+	want := value.ListOf(value.DictOf("msg", "old", "deprecator", value.DictOf("resolved_name", "ns.col", "type", nil), "collection_name", "ns.col", "version", "3.0"))
+	if got := res.Lookup("deprecations"); !value.Equal(got, want) {
+		t.Error(value.Repr(got))
+	}
+}
+
+func TestDaemonIsNotWaitedFor(t *testing.T) {
+	r := newRig(t)
+	req := r.source(t, "daemon", head+`
+if os.fork() == 0:
+    os.setsid()
+    import time
+    time.sleep(20)
+    os._exit(0)
+AnsibleModule({}).exit_json(ok=1)
+`, value.NewDict(0))
+	start := time.Now()
+	if res := r.run(t, req); res.Lookup("ok") != int64(1) {
+		t.Error(value.Repr(res))
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestCancelEndsTheGroup(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(t.TempDir(), "pids")
+	req := r.source(t, "sleeper", head+`
+import subprocess, time
+p = subprocess.Popen(['sleep', '60'])
+open(`+"'"+file+"'"+`, 'w').write('%d %d' % (os.getpid(), p.pid))
+time.sleep(60)
+`, value.NewDict(0))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for range 200 {
+			if b, err := os.ReadFile(file); err == nil && len(b) > 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, err := r.pool.Run(ctx, req, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range strings.Fields(string(b)) {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err == nil && !strings.Contains(string(stat), ") Z ") {
+			t.Errorf("process %s is still there", pid)
+		}
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	r := newRig(t)
+	req := r.source(t, "echo", head+"m = AnsibleModule(dict(n=dict(type='int')))\nm.exit_json(n=m.params['n'], pad='x' * 100000)\n", nil)
+	var wg sync.WaitGroup
+	for n := range 40 {
+		wg.Go(func() {
+			mine := *req
+			mine.Args = value.DictOf("n", int64(n))
+			out, err := r.pool.Run(t.Context(), &mine, nil, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if res := Parse(out, ""); res.Lookup("n") != int64(n) {
+				t.Errorf("asked for %d, got %s", n, value.Repr(res.Lookup("n")))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestMemoryAndOutputLimits(t *testing.T) {
+	r := newRig(t)
+	req := r.source(t, "hog", head+"b = bytearray(1 << 33)\nAnsibleModule({}).exit_json()\n", value.NewDict(0))
+	req.MaxMemory = 1 << 30
+	if res := r.run(t, req); !res.Bool("failed") {
+		t.Error(value.Repr(res))
+	}
+	req = r.source(t, "talker", head+"sys.stdout.write('x' * 5000000)\n", value.NewDict(0))
+	req.MaxOutput = 1000
+	out, err := r.pool.Run(t.Context(), req, nil, nil)
+	if err != nil || !out.Truncated || len(out.Stdout) != 1000 {
+		t.Errorf("%v, truncated %v, %d bytes", err, out.Truncated, len(out.Stdout))
+	}
+}
+
+func TestRespawn(t *testing.T) {
+	r := newRig(t)
+	res := r.run(t, r.source(t, "again", head+`
+from ansible.module_utils.common.respawn import has_respawned, respawn_module
+if not has_respawned():
+    respawn_module(sys.executable)
+AnsibleModule(dict(a=dict())).exit_json(again=True)
+`, value.DictOf("a", "1")))
+	if !res.Bool("again") {
+		t.Error(value.Repr(res))
+	}
+}
+
+func TestMissingInterpreter(t *testing.T) {
+	r := newRig(t)
+	req := r.source(t, "any", head, value.NewDict(0))
+	req.Interpreter = "/nonexistent/python9"
+	res := r.run(t, req)
+	if msg, _ := res.Str("msg"); msg != "The module interpreter '/nonexistent/python9' was not found." || res.Lookup("rc") != int64(127) {
+		t.Error(value.Repr(res))
+	}
+}
+
+func TestOtherStyles(t *testing.T) {
+	p := NewPool(Options{Dir: t.TempDir()})
+	for _, c := range []struct {
+		name, src string
+		style     int
+		want      string
+	}{
+		{"json.sh", "#!/bin/sh\n# WANT_JSON\nprintf '{\"got\": %s}' \"$(cat $1)\"\n", StyleWantJSON, `{'got': {'a': "x 'y'"}}`},
+		{"old.sh", "#!/bin/sh\n. $1\nprintf '{\"got\": \"%s\"}' \"$a\"\n", StyleOld, `{'got': "x 'y'"}`},
+		{"args.sh", "#!/bin/sh\ncat <<'END'\n{\"got\": <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>}\nEND\n", StyleJSONArgs, `{'got': {'a': "x 'y'"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, c.name), []byte(c.src), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			req := &Request{File: c.name, Style: c.style, ExtraDir: dir, TempDir: t.TempDir(), Environ: os.Environ(), Umask: -1, Args: value.DictOf("a", "x 'y'")}
+			out, err := p.Run(t.Context(), req, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := Parse(out, "")
+			res.Delete("_ansible_parsed")
+			if got := value.Repr(res); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func BenchmarkWarmPing(b *testing.B) {
+	r := newRig(b)
+	extra := b.TempDir()
+	file, fqn := r.core.Module(b, extra, "ping")
+	req := r.request(b, file, fqn, extra, value.NewDict(0))
+	r.run(b, req)
+	for b.Loop() {
+		if _, err := r.pool.Run(context.Background(), req, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,404 @@
+# The warm Python server: it imports what every module imports once, then forks
+# a child per sub-task. Its parent passes requests over the socket on fd 3 and
+# the child's standard streams as descriptors with each; it answers with one
+# JSON line per event. Usage: server.py BASE_DIR IDLE_SECONDS. Python 3.7+.
+#
+#   parent                     server                        child
+#   request + 3 fds  ------->  fork  ----------------------> runs the module
+#                    <-------  {"id", "pid"}                 writes to the fds
+#                    <-------  {"id", "status"}  <---------- exits
+
+import atexit
+import gc
+import io
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+
+CONTROL_FD = 3
+MAX_REQUEST = 256 << 20
+MAX_CODE = 512
+
+# Standard modules worth importing once when a module's code names them: all
+# without side effects. Names that are only attributes do no harm.
+STDLIB = frozenset('''
+ast base64 binascii bz2 calendar cgi cmd codecs collections collections.abc configparser contextlib copy csv
+ctypes ctypes.util datetime decimal difflib email.mime.text email.utils enum errno fcntl filecmp fnmatch
+functools getpass glob grp gzip hashlib hmac html http.client http.cookiejar inspect io ipaddress itertools json
+locale logging lzma math mimetypes multiprocessing netrc ntpath operator os os.path pathlib pipes platform
+posixpath pprint pty pwd queue random re select selectors shlex shutil signal smtplib socket sqlite3 ssl stat
+string struct subprocess syslog tarfile tempfile textwrap threading time traceback types typing urllib
+urllib.error urllib.parse urllib.request uuid warnings xml.etree.ElementTree zipfile zlib
+'''.split())
+
+PRELOAD = (
+    'ansible.module_utils.basic',
+    'ansible.module_utils._internal._ansiballz._loader',
+    'ansible.module_utils._internal._ansiballz',
+    'ansible.module_utils._internal._json._profiles._module_legacy_c2m',
+    'ansible.module_utils._internal._json._profiles._module_legacy_m2c',
+    'runpy',
+)
+
+
+def try_import(name):
+    try:
+        __import__(name)
+        return True
+    except Exception:
+        return False
+
+
+def package_dirs():
+    """The directories whose change means that something was installed, and what an import found may be out of date."""
+    seen = {}
+    for entry in sys.path:
+        if entry.endswith(('site-packages', 'dist-packages')):
+            try:
+                seen[entry] = os.stat(entry).st_mtime_ns
+            except OSError:
+                seen[entry] = None
+    return seen
+
+
+class Server(object):
+    def __init__(self, control, base, idle):
+        self.control = control
+        self.base = base
+        self.idle = idle
+        self.children = {}  # pid -> (request id, start)
+        self.code = {}  # path -> code object
+        self.wake_r, self.wake_w = os.pipe()
+        for fd in (self.wake_r, self.wake_w):
+            os.set_blocking(fd, False)
+        self.last = time.monotonic()
+        self.packages = package_dirs()
+
+    def send(self, **event):
+        try:
+            self.control.sendall(json.dumps(event).encode() + b'\n')
+        except OSError:
+            pass  # the parent is gone: the next read says so
+
+    def receive(self):
+        """One request with its descriptors; None when the parent is gone."""
+        head, fds = b'', []
+        while len(head) < 4:
+            data, ancillary, _flags, _addr = self.control.recvmsg(4 - len(head), socket.CMSG_SPACE(3 * 4))
+            for level, kind, raw in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    fds += struct.unpack('%di' % (len(raw) // 4), raw[:len(raw) // 4 * 4])
+            if not data:
+                return None
+            head += data
+        size, = struct.unpack('>I', head)
+        if size > MAX_REQUEST:
+            return None
+        body = bytearray(size)
+        view = memoryview(body)
+        while size:
+            n = self.control.recv_into(view, size)
+            if not n:
+                return None
+            view, size = view[n:], size - n
+        return json.loads(body.decode()), fds
+
+    def load(self, path, fqn):
+        """The module's code, compiled once; None lets the child fail as it would have."""
+        code = self.code.get(path)
+        if code is None:
+            from importlib.machinery import SourceFileLoader
+            try:
+                code = SourceFileLoader(fqn, path).get_code(fqn)
+            except Exception:
+                return None
+            if len(self.code) >= MAX_CODE:
+                self.code.clear()
+            self.code[path] = code
+            self.warm(code)
+        return code
+
+    def warm(self, code):
+        """Imports in the server what the code will import, where that is the core's or harmless."""
+        for name in code.co_names:
+            if name in sys.modules:
+                continue
+            if name in STDLIB:
+                try_import(name)
+            elif name.startswith('ansible.module_utils.'):
+                path = os.path.join(self.base, *name.split('.'))
+                if os.path.exists(path + '.py') or os.path.exists(os.path.join(path, '__init__.py')):
+                    try_import(name)
+        gc.collect()
+        gc.freeze()
+
+    def reap(self):
+        while self.children:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            child = self.children.pop(pid, None)
+            if child is None:
+                continue
+            if os.WIFSIGNALED(status):
+                rc = 128 + os.WTERMSIG(status)
+            else:
+                rc = os.WEXITSTATUS(status)
+            self.send(id=child[0], status=rc, work=time.monotonic() - child[1])
+            self.last = time.monotonic()
+
+    def spawn(self, req, fds):
+        self.last = time.monotonic()
+        if package_dirs() != self.packages:
+            self.send(id=req['id'], stale=True)
+            return
+        code = None
+        if not req.get('isolate'):
+            code = self.load(req['path'], req['fqn'])
+        start = time.monotonic()
+        try:
+            pid = os.fork()
+        except OSError as ex:
+            self.send(id=req['id'], error=str(ex))
+            return
+        if pid:
+            self.children[pid] = (req['id'], start)
+            self.send(id=req['id'], pid=pid)
+            return
+        status = 1
+        try:
+            self.become_child(fds)
+            status = run(req, code, self.base)
+        except BaseException:
+            try:
+                import traceback
+                traceback.print_exc()
+                sys.stderr.flush()
+            except BaseException:
+                pass
+        finally:
+            os._exit(status & 0xff)
+
+    def become_child(self, fds):
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.setpgid(0, 0)
+        self.control.close()
+        os.close(self.wake_r)
+        os.close(self.wake_w)
+        for want, have in enumerate(fds):
+            os.dup2(have, want)
+        for have in fds:
+            os.close(have)
+
+    def serve(self):
+        signal.set_wakeup_fd(self.wake_w)
+        signal.signal(signal.SIGCHLD, lambda *unused: None)
+        poll = select.poll()
+        poll.register(self.control.fileno(), select.POLLIN)
+        poll.register(self.wake_r, select.POLLIN)
+        while True:
+            for fd, _event in poll.poll(30000):
+                if fd == self.wake_r:
+                    try:
+                        os.read(self.wake_r, 4096)
+                    except BlockingIOError:
+                        pass
+                    self.reap()
+                    continue
+                got = self.receive()
+                if got is None:
+                    return  # children go on: whoever asked has gone, they have not
+                req, fds = got
+                try:
+                    if len(fds) == 3:
+                        self.spawn(req, fds)
+                    else:
+                        self.send(id=req['id'], error='descriptors did not arrive')
+                finally:
+                    for have in fds:
+                        os.close(have)
+            self.reap()
+            if not self.children and time.monotonic() - self.last > self.idle:
+                return
+
+
+def streams():
+    sys.stdin = io.TextIOWrapper(open(0, 'rb', closefd=False), encoding='utf-8', errors='surrogateescape')
+    sys.stdout = io.TextIOWrapper(open(1, 'wb', closefd=False), encoding='utf-8', errors='surrogateescape')
+    sys.stderr = io.TextIOWrapper(open(2, 'wb', closefd=False), encoding='utf-8', errors='backslashreplace', line_buffering=True)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+
+
+def surroundings(req):
+    """Environment, umask, working directory and limits of the sub-task."""
+    tz = os.environ.get('TZ')
+    env = dict((os.fsencode(k), os.fsencode(v)) for k, v in req['env'])
+    for key in list(os.environb):
+        if key not in env:
+            del os.environb[key]
+    for key, val in env.items():
+        if os.environb.get(key) != val:
+            os.environb[key] = val
+    if os.environ.get('TZ') != tz:
+        time.tzset()
+    if req['umask'] >= 0:
+        os.umask(req['umask'])
+    for cwd in (req['cwd'] or os.path.expanduser('~'), '/'):
+        try:
+            os.chdir(cwd)
+            break
+        except OSError:
+            pass
+    if req['memory'] or req['nofile']:
+        import resource
+        if req['memory']:
+            resource.setrlimit(resource.RLIMIT_AS, (req['memory'], req['memory']))
+        if req['nofile']:
+            _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, req['nofile']), hard))
+            except ValueError:
+                pass
+
+
+def search_path(req, base):
+    """The module's own files first, then the core's, then what the environment adds."""
+    extra = req['extra']
+    added = [p for p in os.environ.get('PYTHONPATH', '').split(os.pathsep) if p and p not in sys.path]
+    sys.path[:0] = [extra] + added
+    if req.get('isolate'):
+        # The module brings files of its own in place of the core's: nothing imported before may stay.
+        for name in list(sys.modules):
+            if name == 'ansible' or name.startswith('ansible.'):
+                del sys.modules[name]
+        return
+    for name in req['packages']:
+        package = sys.modules.get(name)
+        if package is not None:
+            package.__path__.insert(0, os.path.join(extra, *name.split('.')))
+
+
+def run(req, code, base):
+    streams()
+    surroundings(req)
+    search_path(req, base)
+    sys.argv = [req['path']]
+    gc.enable()
+    status = 0
+    try:
+        main(req, code)
+    except SystemExit as ex:
+        status = exit_status(ex)
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+        status = 1
+    finish()
+    return status
+
+
+def exit_status(ex):
+    if ex.code is None:
+        return 0
+    if isinstance(ex.code, int):
+        return ex.code
+    sys.stderr.write('%s\n' % (ex.code,))
+    return 1
+
+
+def finish():
+    """What an interpreter does before it goes, without tearing down what the server imported."""
+    try:
+        threading._shutdown()
+    except BaseException:
+        pass
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        pass
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+
+
+def main(req, code):
+    args = req['args'].encode()
+    import ansible.module_utils.basic as basic
+    basic._ANSIBLE_ARGS = args
+    if hasattr(basic, '_ANSIBLE_PROFILE'):
+        basic._ANSIBLE_PROFILE = 'legacy'
+    extra, fqn, path = req['extra'], req['fqn'], req['path']
+    if code is None:
+        loader = None
+        try:
+            from ansible.module_utils._internal._ansiballz import _loader as loader
+        except ImportError:
+            pass
+        if loader is not None:
+            loader.run_module(json_params=args, profile='legacy', module_fqn=fqn, modlib_path=extra, extensions={})
+            return
+        import runpy
+        runpy.run_module(mod_name=fqn, init_globals=dict(_module_fqn=fqn, _modlib_path=extra), run_name='__main__', alter_sys=True)
+        return
+    try:
+        execute(code, fqn, path, extra)
+        if hasattr(basic, '_ANSIBLE_PROFILE'):
+            raise RuntimeError('New-style module did not handle its own exit.')
+    except Exception as ex:
+        try:
+            from ansible.module_utils._internal._ansiballz import _loader as loader
+        except ImportError:
+            raise ex
+        loader._handle_exception(ex, 'legacy')
+
+
+def execute(code, fqn, path, extra):
+    """Runs code as __main__ the way `python -m` would, so that a module that respawns itself finds its source."""
+    from importlib.machinery import ModuleSpec, SourceFileLoader
+    import types
+    loader = SourceFileLoader(fqn, path)
+    spec = ModuleSpec(fqn, loader, origin=path)
+    spec.has_location = True
+    module = types.ModuleType('__main__')
+    module.__dict__.update(
+        __file__=path, __loader__=loader, __spec__=spec, __cached__=None,
+        __package__=fqn.rpartition('.')[0], __doc__=None, __builtins__=__builtins__,
+        _module_fqn=fqn, _modlib_path=extra,
+    )
+    sys.modules['__main__'] = module
+    exec(code, module.__dict__)
+
+
+def start():
+    base, idle = sys.argv[1], float(sys.argv[2])
+    control = socket.socket(fileno=CONTROL_FD)
+    os.set_inheritable(CONTROL_FD, False)
+    here = os.path.dirname(os.path.realpath(__file__))
+    sys.path = [p for p in sys.path if p not in ('', '.', here)]
+    sys.path.insert(0, base)
+    gc.disable()
+    for name in PRELOAD:
+        if not try_import(name) and name == PRELOAD[0]:
+            __import__(name)  # the reason, on stderr
+    gc.collect()
+    gc.freeze()
+    server = Server(control, base, idle)
+    server.send(ready=True, version='%d.%d.%d' % sys.version_info[:3], executable=sys.executable)
+    server.serve()
+
+
+if __name__ == '__main__':
+    start()
