@@ -38,7 +38,8 @@ type Options struct {
 	LocalUser string // name of that user
 	AuthSock  string // SSH_AUTH_SOCK; "" for none
 
-	Log *slog.Logger // nil discards
+	Log    *slog.Logger // nil discards
+	Shared *Shared      // nil: files are read anew for each Dial
 }
 
 // Binaries gives the agent to install. Open returns the gzip-compressed static

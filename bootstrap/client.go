@@ -1,29 +1,110 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
 )
+
+// maxOutput bounds what Run keeps of each stream.
+const maxOutput = 64 << 20
 
 // Client is a logged-in SSH connection to one host. Close it when the agent
 // has been reached; it serves one call at a time.
-type Client struct{}
-
-// Dial connects to the host and logs in. Errors are *Error.
-func Dial(ctx context.Context, o Options) (*Client, error) { return nil, errors.New("being written") }
-
-// EnsureAgent makes sure that an agent at least as new as bins runs on the host,
-// serves the controller named in e, and returns how to reach it. An agent that
-// is alive and current is only told to renew the lease. Errors are *Error.
-func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (AgentInfo, error) {
-	return AgentInfo{}, errors.New("being written")
+type Client struct {
+	ssh      *ssh.Client
+	via      *Client // the jump host it goes through; nil for none
+	s        *settings
+	log      *slog.Logger
+	hostKey  []byte
+	verified bool
+	direct   bool // the host's address is reachable from here as it was named
 }
 
-// Run runs command through the login shell of the host.
+// Close ends the connection and those to jump hosts.
+func (c *Client) Close() error {
+	err := c.ssh.Close()
+	if c.via != nil {
+		err = errors.Join(err, c.via.Close())
+	}
+	return err
+}
+
+// Run runs command through the login shell of the host, with stdin when it is
+// not nil. A command that ends with any status is no error.
 func (c *Client) Run(ctx context.Context, command string, stdin io.Reader) (Output, error) {
-	return Output{}, errors.New("being written")
+	return c.run(ctx, command, stdin, maxOutput)
 }
 
-// Close ends the connection.
-func (c *Client) Close() error { return nil }
+func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit int) (Output, error) {
+	sess, err := c.ssh.NewSession()
+	if err != nil {
+		return Output{}, viaSSH(KindConnect, err, "opening a session: %v", err)
+	}
+	defer sess.Close()
+	stdout, stderr := &bounded{limit: limit}, &bounded{limit: limit}
+	sess.Stdin, sess.Stdout, sess.Stderr = stdin, stdout, stderr
+	stop := context.AfterFunc(ctx, func() { sess.Close() })
+	defer stop()
+	err = sess.Run(command)
+	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	var exit *ssh.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return out, ctx.Err()
+	case stdout.over || stderr.over:
+		return out, hostError(KindNoise, nil, "the host printed more than %d bytes", limit)
+	case err == nil:
+		return out, nil
+	case errors.As(err, &exit):
+		if out.Code = exit.ExitStatus(); exit.Signal() != "" {
+			out.Code = 128 + signals[exit.Signal()]
+		}
+		return out, nil
+	}
+	return out, viaSSH(KindConnect, err, "the connection ended while a command ran: %v", err)
+}
+
+var signals = map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15}
+
+// dialHost is the host part of the address to dial over UDP.
+func (c *Client) dialHost() string {
+	if c.direct {
+		if host, _, err := net.SplitHostPort(c.ssh.RemoteAddr().String()); err == nil {
+			return host
+		}
+	}
+	return c.s.hostName
+}
+
+// bounded keeps at most limit bytes; what comes after ends the writer.
+type bounded struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	limit int
+	over  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.buf.Len()+len(p) > b.limit {
+		b.over = true
+		return 0, fmt.Errorf("more than %d bytes", b.limit)
+	}
+	return b.buf.Write(p)
+}
+
+// Bytes returns what was kept.
+func (b *bounded) Bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Bytes()
+}

@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"fmt"
+	"strings"
+)
+
+// sshArgs is what ssh command line arguments in variables amount to.
+type sshArgs struct {
+	options    [][2]string // -o and the short options that mean one: keyword in lower case, value; the first of a keyword wins
+	configFile string      // -F; "none" for no file at all
+}
+
+// Short options of ssh that stand for a keyword, and those that take a value that does not matter here.
+var (
+	shortKeywords = map[byte]string{'i': "identityfile", 'p': "port", 'l': "user", 'J': "proxyjump", 'b': "bindaddress"}
+	shortIgnored  = "BcDEeILmOQRSwW"
+	flagKeywords  = map[byte][2]string{'4': {"addressfamily", "inet"}, '6': {"addressfamily", "inet6"}}
+)
+
+// parseArgs reads ssh arguments as the reference splits them (like a shell) and as ssh reads them.
+func parseArgs(text string, into *sshArgs) error {
+	words, err := splitWords(text)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if len(w) < 2 || w[0] != '-' {
+			return fmt.Errorf("unexpected argument %q", w)
+		}
+		for j := 1; j < len(w); j++ { // short options may be joined: -Cq
+			c := w[j]
+			if kv, ok := flagKeywords[c]; ok {
+				into.options = append(into.options, kv)
+				continue
+			}
+			keyword := shortKeywords[c]
+			if keyword == "" && c != 'o' && c != 'F' && !strings.ContainsRune(shortIgnored, rune(c)) {
+				continue // a flag such as -C or -q
+			}
+			value := w[j+1:]
+			if value == "" {
+				if i++; i == len(words) {
+					return fmt.Errorf("option -%c requires an argument", c)
+				}
+				value = words[i]
+			}
+			switch {
+			case c == 'F':
+				into.configFile = value
+			case c == 'o':
+				k, v, err := splitOption(value)
+				if err != nil {
+					return err
+				}
+				into.options = append(into.options, [2]string{k, v})
+			case keyword != "":
+				into.options = append(into.options, [2]string{keyword, value})
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// splitOption splits "Keyword=value" or "Keyword value", with quotes around the value dropped.
+func splitOption(s string) (keyword, value string, err error) {
+	s = strings.TrimSpace(s)
+	i := strings.IndexAny(s, "= \t")
+	if i <= 0 {
+		return "", "", fmt.Errorf("option %q has no value", s)
+	}
+	value = strings.TrimSpace(s[i:])
+	value = strings.TrimSpace(strings.TrimPrefix(value, "="))
+	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		value = value[1 : len(value)-1]
+	}
+	if value == "" {
+		return "", "", fmt.Errorf("option %q has no value", s)
+	}
+	return strings.ToLower(s[:i]), value, nil
+}
+
+// splitWords splits as a POSIX shell does: quotes and backslashes, no expansion.
+func splitWords(s string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	in, quote := false, byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote == '\'':
+			if c == '\'' {
+				quote = 0
+			} else {
+				word.WriteByte(c)
+			}
+		case quote == '"':
+			switch {
+			case c == '"':
+				quote = 0
+			case c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
+				i++
+				word.WriteByte(s[i])
+			default:
+				word.WriteByte(c)
+			}
+		case c == '\'' || c == '"':
+			in, quote = true, c
+		case c == '\\':
+			if i++; i == len(s) {
+				return nil, fmt.Errorf("no character behind the last backslash in %q", s)
+			}
+			in = true
+			word.WriteByte(s[i])
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+		default:
+			in = true
+			word.WriteByte(c)
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("no closing quotation in %q", s)
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,202 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// authenticator offers keys and passwords in ssh's order, and keeps what ssh
+// would have said about those it could not use.
+type authenticator struct {
+	s       *settings
+	notes   []string // lines for the message when the host refuses us
+	offered []string // methods the host allows, as far as seen
+	agent   net.Conn // kept open while its signers are used; nil for none
+}
+
+// errNoPassword ends an attempt: the host takes passwords, we have none.
+var errNoPassword = errors.New("no password given")
+
+func (a *authenticator) methods() []ssh.AuthMethod {
+	var m []ssh.AuthMethod
+	if a.s.publicKey {
+		m = append(m, ssh.PublicKeysCallback(func() ([]ssh.Signer, error) {
+			a.offered = append(a.offered, "publickey")
+			return a.signers(), nil
+		}))
+	}
+	m = append(m, ssh.PasswordCallback(func() (string, error) {
+		a.offered = append(a.offered, "password")
+		if a.s.password == "" {
+			return "", errNoPassword
+		}
+		return a.s.password, nil
+	}))
+	if a.s.password != "" {
+		m = append(m, ssh.KeyboardInteractive(func(_, _ string, questions []string, echo []bool) ([]string, error) {
+			answers := make([]string, len(questions))
+			for i := range questions {
+				if !echo[i] {
+					answers[i] = a.s.password
+				}
+			}
+			return answers, nil
+		}))
+	}
+	return m
+}
+
+// close ends the conversation with ssh-agent.
+func (a *authenticator) close() {
+	if a.agent != nil {
+		a.agent.Close()
+	}
+}
+
+// signers returns, in this order: agent keys that belong to an identity file,
+// the agent's other keys unless only identities count, and key files.
+func (a *authenticator) signers() []ssh.Signer {
+	held := a.agentSigners()
+	var first, files []ssh.Signer
+	used := map[string]bool{}
+	for _, id := range a.s.identities {
+		signer, public := a.keyFile(id, held)
+		if public != nil {
+			wire := string(public.Marshal())
+			if used[wire] {
+				continue
+			}
+			if s := held[wire]; s != nil {
+				used[wire] = true
+				first = append(first, s)
+				continue
+			}
+			used[wire] = true
+		}
+		if signer != nil {
+			files = append(files, signer)
+		}
+	}
+	if !a.s.identitiesOnly {
+		for wire, s := range held {
+			if !used[wire] {
+				first = append(first, s)
+			}
+		}
+	}
+	return append(first, files...)
+}
+
+func (a *authenticator) agentSigners() map[string]ssh.Signer {
+	if a.s.authSock == "" {
+		return nil
+	}
+	c, err := net.Dial("unix", a.s.authSock)
+	if err != nil {
+		return nil // as ssh: no agent
+	}
+	a.agent = c
+	list, err := agent.NewClient(c).Signers()
+	if err != nil {
+		return nil
+	}
+	held := map[string]ssh.Signer{}
+	for _, s := range list {
+		held[string(s.PublicKey().Marshal())] = s
+	}
+	return held
+}
+
+// keyFile reads a private key, or says why not in notes. Public is also known
+// of keys that cannot be read here but may be held by ssh-agent.
+func (a *authenticator) keyFile(id identity, held map[string]ssh.Signer) (signer ssh.Signer, public ssh.PublicKey) {
+	if b, err := os.ReadFile(id.path + ".pub"); err == nil {
+		public, _, _, _, _ = ssh.ParseAuthorizedKey(b)
+	}
+	if public != nil && held[string(public.Marshal())] != nil {
+		return nil, public
+	}
+	note := func(format string, args ...any) {
+		if id.given {
+			a.notes = append(a.notes, fmt.Sprintf(format, args...))
+		}
+	}
+	f, err := os.Open(id.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		note("no such identity: %s: No such file or directory", id.path)
+		return nil, public
+	}
+	if err != nil {
+		note("Load key %q: %s", id.path, plain(err))
+		return nil, public
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || st.Size() > 1<<20 {
+		note("Load key %q: invalid format", id.path)
+		return nil, public
+	}
+	if owner, ok := st.Sys().(*syscall.Stat_t); ok && st.Mode().Perm()&0o077 != 0 && int(owner.Uid) == os.Getuid() {
+		note("Permissions %04o for '%s' are too open.\r\nIt is required that your private key files are NOT accessible by others.\r\nThis private key will be ignored.\r\nLoad key %q: bad permissions",
+			st.Mode().Perm(), id.path, id.path)
+		return nil, public
+	}
+	pem := make([]byte, st.Size())
+	n, _ := f.Read(pem)
+	signer, err = ssh.ParsePrivateKey(pem[:n])
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case errors.As(err, &locked):
+		if locked.PublicKey != nil {
+			public = locked.PublicKey
+		}
+		if public == nil || held[string(public.Marshal())] == nil {
+			note("The key %s needs a passphrase: add it to ssh-agent with ssh-add, it cannot be asked for here.", id.path)
+		}
+		return nil, public
+	case err != nil:
+		if public == nil { // a .pub file given as identity names a key in the agent
+			if public, _, _, _, err = ssh.ParseAuthorizedKey(pem[:n]); err == nil {
+				return nil, public
+			}
+		}
+		note("Load key %q: error in libcrypto", id.path)
+		return nil, public
+	}
+	if b, err := os.ReadFile(id.path + "-cert.pub"); err == nil {
+		if k, _, _, _, err := ssh.ParseAuthorizedKey(b); err == nil {
+			if cert, ok := k.(*ssh.Certificate); ok {
+				if s, err := ssh.NewCertSigner(cert, signer); err == nil {
+					return s, nil
+				}
+			}
+		}
+	}
+	return signer, signer.PublicKey()
+}
+
+// denied is the message when the host refused all of it.
+func (a *authenticator) denied(err error) *Error {
+	methods := a.offered
+	if len(methods) == 0 {
+		methods = []string{"publickey"}
+	}
+	seen := map[string]bool{}
+	var unique []string
+	for _, m := range methods {
+		if !seen[m] {
+			seen[m] = true
+			unique = append(unique, m)
+		}
+	}
+	lines := append(a.notes, fmt.Sprintf("%s@%s: Permission denied (%s).", a.s.user, a.s.hostName, strings.Join(unique, ",")))
+	return viaSSH(KindAuth, err, "%s", strings.Join(lines, "\r\n"))
+}
