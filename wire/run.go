@@ -110,7 +110,9 @@ func (s TaskState) String() string {
 }
 
 // Started says that everything is there, it is journalled, and the module runs.
-type Started struct{}
+type Started struct {
+	Group int64 `cbor:"1,keyasint,omitempty"` // its process group, once there is one
+}
 
 // Output is output of the module while it runs.
 type Output struct {
@@ -129,9 +131,12 @@ type Ack struct {
 	ID TaskID `cbor:"1,keyasint"`
 }
 
-// Cancel ends the sub-task in progress; only between agent and worker, where
-// a stream cannot be reset.
-type Cancel struct{}
+// Cancel ends a sub-task, or keeps it from starting. The controller says it on
+// the control stream when it resets the slot, and Ended answers it always; the
+// agent says it to a worker, whose Result answers it.
+type Cancel struct {
+	ID TaskID `cbor:"1,keyasint"`
+}
 
 // Worker is the first frame of a worker: it runs, as this user.
 type Worker struct {
@@ -179,7 +184,8 @@ const (
 	FaultTimeout     FaultCode = 7  // Timeout passed; its processes are gone
 	FaultTooLarge    FaultCode = 8  // the result is larger than max_result
 	FaultCancelled   FaultCode = 9  // cancelled by the controller
-	FaultLost        FaultCode = 10 // the worker died while it ran: it may or may not have completed
+	FaultLost        FaultCode = 10 // it may or may not have completed: never to be run again
+	FaultWithdrawn   FaultCode = 11 // the link was lost before anything was done: to be sent again
 )
 
 // Kind is KindPull.

@@ -34,6 +34,8 @@ type Data struct {
 type NoBlob struct {
 	Hash Hash   `cbor:"1,keyasint"`
 	Text string `cbor:"2,keyasint,omitempty"`
+	// Lost is said to a worker by its agent: the link went away.
+	Lost bool `cbor:"3,keyasint,omitempty"`
 }
 
 // FileDone ends the Data of a file that a module sends.

@@ -40,7 +40,7 @@ const (
 	KindOutput   Kind = 24 // agent, slot
 	KindResult   Kind = 25 // agent, slot
 	KindAck      Kind = 26 // controller, slot
-	KindCancel   Kind = 27 // agent to worker
+	KindCancel   Kind = 27 // controller, control stream; agent to worker
 	KindWorker   Kind = 28 // worker to agent, its first frame
 	KindNoBlob   Kind = 29 // controller, slot
 	KindFileDone Kind = 30 // agent, slot: end of a file's pieces

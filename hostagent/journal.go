@@ -1,0 +1,418 @@
+package hostagent
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"sync"
+
+	"volant/stage"
+	"volant/wire"
+	"volant/wire/frame"
+)
+
+// Bounds of one session's journal.
+const (
+	maxJournal     = 64 << 20 // bytes of results kept; the oldest are forgotten (lost) beyond
+	maxRecord      = wire.MaxResult + 4096
+	truncateAbove  = 256 << 10 // an all-acknowledged journal longer than this starts anew
+	journalVersion = 1
+)
+
+// recordKind numbers the records of a journal file; never renumbered.
+type recordKind uint8
+
+const (
+	recHeader    recordKind = 1
+	recStarted   recordKind = 2
+	recForked    recordKind = 3
+	recResult    recordKind = 4
+	recWithdrawn recordKind = 5
+	recAck       recordKind = 6
+)
+
+// record is the body of every journal record. A record on disk is its length
+// (4 bytes), CRC-32C (4 bytes, of kind and body), kind (1 byte) and body.
+type record struct {
+	ID      wire.TaskID `cbor:"1,keyasint"`
+	PID     int         `cbor:"2,keyasint,omitempty"` // process or process group
+	Start   string      `cbor:"3,keyasint,omitempty"` // its start time
+	Sealed  []byte      `cbor:"4,keyasint,omitempty"` // encoded outcome, sealed with the session key
+	Version int         `cbor:"5,keyasint,omitempty"` // header only
+}
+
+// entry is what the journal knows of one sub-task.
+type entry struct {
+	state wire.TaskState
+	// where the sealed result lies in the file, or the result itself when it
+	// could not be written
+	off, size int64
+	body      []byte
+	group     int // process group and the start time of its leader
+	start     string
+	ownerPID  int // agent process that started it
+	ownerTime string
+}
+
+// journal remembers, per session, what was started and how it ended, so that
+// nothing runs twice and no result is lost. Without a file (local sessions) it
+// remembers only in memory.
+type journal struct {
+	path string // empty: memory only
+	seal func(id wire.TaskID, plain []byte) []byte
+	open func(id wire.TaskID, sealed []byte) ([]byte, error)
+
+	mu      sync.Mutex // guards what follows
+	f       *os.File
+	size    int64 // of the file
+	entries map[wire.TaskID]*entry
+	order   []wire.TaskID // results, oldest first, for the bound
+	live    int64         // bytes of results not acknowledged
+	acks    []wire.TaskID // acknowledged, not yet written
+	damaged bool          // the file was not what an agent wrote: nothing unknown is safe to run again
+	shared  bool          // an agent that was replaced still finishes its sub-tasks and writes here
+	pid     int           // this process
+	start   string
+	// of the header read last: who wrote the records behind it
+	ownerPID  int
+	ownerTime string
+}
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// openJournal reads what path holds, or starts an empty journal.
+func openJournal(path string) (*journal, error) {
+	j := &journal{path: path, entries: map[wire.TaskID]*entry{}, pid: os.Getpid()}
+	j.start = stage.ProcessStart(j.pid)
+	if path == "" {
+		return j, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the journal: %w", err)
+	}
+	j.f = f
+	if err := j.load(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if err := j.append(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// load reads records from j.size to the end of the file. What cannot be read
+// marks the journal damaged; what was read before it counts.
+func (j *journal) load() error {
+	st, err := j.f.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	var head [9]byte
+	for j.size < st.Size() {
+		if _, err := j.f.ReadAt(head[:], j.size); err != nil {
+			j.damaged = !j.shared
+			break
+		}
+		n := int64(binary.BigEndian.Uint32(head[:4]))
+		if n > maxRecord || j.size+int64(len(head))+n > st.Size() {
+			j.damaged = !j.shared // else it is being written
+			break
+		}
+		body := make([]byte, n)
+		if _, err := j.f.ReadAt(body, j.size+int64(len(head))); err != nil && err != io.EOF {
+			return fmt.Errorf("reading the journal: %w", err)
+		}
+		var r record
+		if recordSum(recordKind(head[8]), body) != binary.BigEndian.Uint32(head[4:8]) || frame.Unmarshal(body, &r) != nil {
+			j.damaged = true
+			break
+		}
+		if recordKind(head[8]) == recHeader {
+			j.ownerPID, j.ownerTime = r.PID, r.Start
+			j.shared = j.shared || r.PID != j.pid && alive(r.PID, r.Start)
+		}
+		j.replay(recordKind(head[8]), r, j.size, n+int64(len(head)))
+		j.size += int64(len(head)) + n
+	}
+	if j.damaged {
+		// Keep what follows readable: it is appended behind what counts.
+		if err := j.f.Truncate(j.size); err != nil {
+			return fmt.Errorf("repairing the journal: %w", err)
+		}
+	}
+	return nil
+}
+
+func (j *journal) replay(k recordKind, r record, off, size int64) {
+	e := j.entries[r.ID]
+	switch k {
+	case recStarted:
+		j.entries[r.ID] = &entry{state: wire.StateRunning, ownerPID: j.ownerPID, ownerTime: j.ownerTime}
+	case recForked:
+		if e != nil {
+			e.group, e.start = r.PID, r.Start
+		}
+	case recResult:
+		if e != nil && e.state != wire.StateDone {
+			e.state, e.off, e.size = wire.StateDone, off, size
+			j.order = append(j.order, r.ID)
+			j.live += size
+		}
+	case recWithdrawn, recAck:
+		if e != nil {
+			j.live -= e.size
+			delete(j.entries, r.ID)
+		}
+	}
+}
+
+func recordSum(k recordKind, body []byte) uint32 {
+	return crc32.Update(crc32.Update(0, crcTable, []byte{byte(k)}), crcTable, body)
+}
+
+func encodeRecord(b []byte, k recordKind, r record) ([]byte, error) {
+	body, err := frame.Marshal(r)
+	if err != nil {
+		return b, fmt.Errorf("encoding a journal record: %w", err)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(body)))
+	b = binary.BigEndian.AppendUint32(b, recordSum(k, body))
+	return append(append(b, byte(k)), body...), nil
+}
+
+// append writes records in one write, acknowledgements that wait in front.
+// A short write is undone so that the file stays readable. mu is held, or j
+// not shared yet.
+func (j *journal) append(k recordKind, r record) error {
+	if j.f == nil {
+		j.acks = nil
+		return nil
+	}
+	var b []byte
+	var err error
+	for _, id := range j.acks {
+		if b, err = encodeRecord(b, recAck, record{ID: id}); err != nil {
+			return err
+		}
+	}
+	if b, err = encodeRecord(b, k, r); err != nil {
+		return err
+	}
+	if j.shared {
+		if err := j.load(); err != nil { // catch up, for j.size to be the end
+			return err
+		}
+	}
+	if _, err := j.f.Write(b); err != nil {
+		_ = j.f.Truncate(j.size)
+		return fmt.Errorf("writing the journal: %w", err)
+	}
+	j.acks = nil
+	j.size += int64(len(b))
+	return nil
+}
+
+// begin records Started. known is the entry when the id was seen before: the
+// sub-task must not run then.
+func (j *journal) begin(id wire.TaskID) (known bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.entries[id] != nil {
+		return true, nil
+	}
+	if err := j.append(recStarted, record{ID: id}); err != nil {
+		return false, err
+	}
+	j.entries[id] = &entry{state: wire.StateRunning, ownerPID: j.pid, ownerTime: j.start}
+	return false, nil
+}
+
+// forked records the process group of a running sub-task, best effort.
+func (j *journal) forked(id wire.TaskID, group int) {
+	start := stage.ProcessStart(group)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entries[id]
+	if e == nil || e.state != wire.StateRunning {
+		return
+	}
+	e.group, e.start = group, start
+	_ = j.append(recForked, record{ID: id, PID: group, Start: start})
+}
+
+// finish records the encoded outcome; when it cannot be written it is kept in
+// memory.
+func (j *journal) finish(id wire.TaskID, body []byte) {
+	var sealed []byte
+	if j.f != nil {
+		sealed = j.seal(id, body)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entries[id]
+	if e == nil {
+		return
+	}
+	e.state = wire.StateDone
+	j.order = append(j.order, id)
+	if sealed == nil {
+		e.body = bytes.Clone(body)
+		return
+	}
+	before := j.size
+	if err := j.append(recResult, record{ID: id, Sealed: sealed}); err != nil {
+		e.body = bytes.Clone(body)
+		return
+	}
+	e.off, e.size = before, j.size-before // with the acknowledgements in front of it
+	j.live += e.size
+	j.bound()
+}
+
+// bound forgets the oldest results beyond maxJournal; they count as lost.
+func (j *journal) bound() {
+	for j.live > maxJournal && len(j.order) > 1 {
+		id := j.order[0]
+		j.order = j.order[1:]
+		if e := j.entries[id]; e != nil && e.state == wire.StateDone {
+			j.live -= e.size
+			*e = entry{state: wire.StateLost}
+		}
+	}
+}
+
+// withdraw records that nothing was done: the id may be sent again.
+func (j *journal) withdraw(id wire.TaskID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.append(recWithdrawn, record{ID: id}) == nil {
+		delete(j.entries, id)
+	}
+}
+
+// ack forgets a result that the controller has.
+func (j *journal) ack(id wire.TaskID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entries[id]
+	if e == nil || e.state == wire.StateRunning {
+		return
+	}
+	j.live -= e.size
+	delete(j.entries, id)
+	j.acks = append(j.acks, id)
+	for len(j.order) > 0 && j.entries[j.order[0]] == nil {
+		j.order = j.order[1:]
+	}
+	if len(j.entries) == 0 {
+		if j.f != nil && j.size > truncateAbove && !j.shared {
+			j.restart()
+		}
+	}
+}
+
+// restart empties a journal in which nothing is outstanding.
+func (j *journal) restart() {
+	if j.f.Truncate(0) != nil {
+		return
+	}
+	j.size, j.acks = 0, nil
+	_ = j.append(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+}
+
+var errSealed = errors.New("the result is sealed with another session's key")
+
+// result returns the encoded outcome of a done sub-task.
+func (j *journal) result(id wire.TaskID) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entries[id]
+	if e == nil || e.state != wire.StateDone {
+		return nil, errors.New("no such result")
+	}
+	if e.body != nil {
+		return e.body, nil
+	}
+	b := make([]byte, e.size)
+	if _, err := j.f.ReadAt(b, e.off); err != nil {
+		return nil, fmt.Errorf("reading the journal: %w", err)
+	}
+	for len(b) >= 9 { // acknowledgements may precede it
+		n := int(binary.BigEndian.Uint32(b))
+		if len(b) < 9+n {
+			break
+		}
+		body := b[9 : 9+n]
+		var r record
+		if recordKind(b[8]) == recResult && recordSum(recResult, body) == binary.BigEndian.Uint32(b[4:]) && frame.Unmarshal(body, &r) == nil && r.ID == id {
+			return j.open(id, r.Sealed)
+		}
+		b = b[9+n:]
+	}
+	return nil, errors.New("reading the journal: the result is damaged")
+}
+
+// state says what is known of a sub-task. live tells whether a job of this
+// process runs it; without one, the processes it was started in decide.
+func (j *journal) state(id wire.TaskID) wire.TaskState {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entries[id]
+	switch {
+	case e == nil && j.damaged:
+		return wire.StateLost
+	case e == nil:
+		return wire.StateUnknown
+	case e.state != wire.StateRunning || e.ownerPID == j.pid && e.ownerTime == j.start:
+		return e.state
+	case alive(e.ownerPID, e.ownerTime):
+		_ = j.load() // the agent before us still writes here
+		if e = j.entries[id]; e == nil {
+			return wire.StateUnknown
+		}
+		return e.state
+	case e.group != 0 && alive(e.group, e.start):
+		return wire.StateRunning
+	}
+	if j.f != nil {
+		_ = j.load()
+		if e = j.entries[id]; e != nil && e.state == wire.StateDone {
+			return e.state
+		}
+	}
+	if e != nil {
+		*e = entry{state: wire.StateLost}
+	}
+	return wire.StateLost
+}
+
+// outstanding is the number of sub-tasks not acknowledged.
+func (j *journal) outstanding() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.entries)
+}
+
+// close closes the file; remove deletes it too.
+func (j *journal) close(remove bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.f == nil {
+		return
+	}
+	_ = j.f.Close()
+	if remove {
+		_ = os.Remove(j.path)
+	}
+}
+
+func alive(pid int, start string) bool {
+	return pid > 1 && start != "" && stage.ProcessStart(pid) == start
+}

@@ -1,0 +1,110 @@
+package hostagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"volant/wire"
+	"volant/wire/frame"
+	"volant/wire/session"
+)
+
+func isReset(err error) bool { return errors.Is(err, session.ErrReset) }
+
+// slot pulls sub-tasks on a stream of its own until that ends.
+func (l *link) slot() {
+	waiting := true
+	defer func() { l.gone(waiting) }()
+	s, err := l.conn.OpenStream(l.conn.Context())
+	if err != nil {
+		return
+	}
+	r := frame.NewReader(s)
+	w := frame.NewWriter(s)
+	t := &talk{next: r.Read, w: w}
+	if err := t.send(&wire.Pull{}); err != nil {
+		return
+	}
+	for {
+		m, err := r.Read()
+		if err != nil {
+			if l.conn.Context().Err() == nil && !isReset(err) {
+				l.sess.log.Debug("Slot ended", "err", err)
+				s.Reset()
+			}
+			return
+		}
+		switch m := m.(type) {
+		case *wire.Ack:
+			l.sess.journal.ack(m.ID)
+			continue
+		case *wire.Task:
+			waiting = false
+			l.taken()
+			err = l.task(s, t, m)
+		case *wire.Collect:
+			waiting = false
+			l.taken()
+			err = l.collect(s, t, m.ID)
+		default:
+			l.sess.log.Warn("Unexpected message on a slot", "kind", m.Kind().String())
+			s.Reset()
+			return
+		}
+		if err != nil {
+			if !isReset(err) {
+				s.Reset()
+			}
+			return
+		}
+		if waiting = l.waits(); !waiting {
+			t.flush()
+			_ = s.Close()
+			return
+		}
+		if err := t.send(&wire.Pull{}); err != nil {
+			return
+		}
+	}
+}
+
+// task runs one sub-task; its result is put but not yet flushed.
+func (l *link) task(s session.Stream, t *talk, m *wire.Task) error {
+	body, err := l.sess.run(t, m, s.Context())
+	if errors.Is(err, errKnown) { // never twice: what it gave the first time
+		body, err = l.outcome(s.Context(), m.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return t.putResult(body)
+}
+
+// collect answers for a sub-task of an earlier link.
+func (l *link) collect(s session.Stream, t *talk, id wire.TaskID) error {
+	st := l.sess.state(id)
+	if err := t.send(&wire.State{ID: id, State: st}); err != nil {
+		return err
+	}
+	if st != wire.StateRunning && st != wire.StateDone {
+		return nil
+	}
+	body, err := l.outcome(s.Context(), id)
+	if err != nil {
+		return err
+	}
+	return t.putResult(body)
+}
+
+// outcome waits for the encoded outcome of a known id; lost is an outcome too.
+func (l *link) outcome(ctx context.Context, id wire.TaskID) ([]byte, error) {
+	body, err := l.sess.await(ctx, id)
+	if errors.Is(err, errLost) {
+		return frame.Marshal(fault(wire.FaultLost, true, err))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("collecting %s: %w", id, err)
+	}
+	return body, nil
+}

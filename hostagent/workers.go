@@ -1,0 +1,351 @@
+package hostagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"volant/hostagent/become"
+	"volant/wire"
+	"volant/wire/frame"
+)
+
+const (
+	workerIdle   = 15 * time.Minute // a warm worker without work
+	workerHello  = 15 * time.Second // from MARK to its first frame
+	workerEnd    = 25 * time.Second // from Cancel to the worker's Result
+	maxWorkers   = 64               // workers of one agent
+	stderrInText = 1000             // bytes of a dead worker's standard error shown
+)
+
+// workerKey says who may use a worker: sub-tasks of the same controller that
+// become the same user the same way. One opened with a password serves only
+// the session that gave it.
+type workerKey struct {
+	controller string
+	session    string // empty when no password was needed
+	become     string
+}
+
+func keyOf(s *agentSession, b *wire.Become) workerKey {
+	flags := "-"
+	if b.Flags != nil {
+		flags = "+" + *b.Flags
+	}
+	k := workerKey{controller: s.key.controller, become: strings.Join(
+		append([]string{b.Method, b.User, b.Exe, flags, b.Chdir}, b.Prompts...), "\x00")}
+	if b.Password != "" {
+		k.session = s.key.String()
+		k.become += "\x00" + b.Password // in memory only; another password is another worker
+	}
+	return k
+}
+
+// worker is a process under another user, one sub-task at a time.
+type worker struct {
+	key  workerKey
+	proc become.Worker
+	r    *frame.Reader
+	w    *frame.Writer
+	wmu  sync.Mutex // guards w: Cancel comes from the side
+	idle *time.Timer
+}
+
+func (w *worker) send(ms ...wire.Message) error {
+	w.wmu.Lock()
+	defer w.wmu.Unlock()
+	return w.w.Send(ms...)
+}
+
+// workerPool keeps the agent's workers.
+type workerPool struct {
+	agent *Agent
+
+	mu    sync.Mutex // guards what follows
+	warm  map[workerKey][]*worker
+	count int
+}
+
+func newWorkerPool(a *Agent) *workerPool {
+	return &workerPool{agent: a, warm: map[workerKey][]*worker{}}
+}
+
+// get returns a warm worker or starts one.
+func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (*worker, error) {
+	key := keyOf(s, b)
+	p.mu.Lock()
+	for n := len(p.warm[key]); n > 0; n = len(p.warm[key]) {
+		w := p.warm[key][n-1]
+		p.warm[key] = p.warm[key][:n-1]
+		if w.idle.Stop() {
+			select {
+			case <-w.proc.Done(): // died meanwhile
+				p.count--
+				continue
+			default:
+				p.mu.Unlock()
+				return w, nil
+			}
+		}
+	}
+	if p.agent.cfg.Start == nil {
+		p.mu.Unlock()
+		return nil, errors.New("this agent cannot become another user")
+	}
+	if p.count >= maxWorkers {
+		p.mu.Unlock()
+		return nil, fmt.Errorf("more than %d workers at once", maxWorkers)
+	}
+	p.count++
+	p.mu.Unlock()
+	w, err := p.start(ctx, key, b)
+	if err != nil {
+		p.mu.Lock()
+		p.count--
+		p.mu.Unlock()
+	}
+	return w, err
+}
+
+func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become) (*worker, error) {
+	cfg := p.agent.cfg.Become
+	cfg.Log = p.agent.log
+	if login := p.agent.exec.login(); cfg.Env == nil {
+		cfg.Env = login.Environ
+	}
+	proc, err := p.agent.cfg.Start(ctx, cfg, become.Params{
+		Method: b.Method, User: b.User, Exe: b.Exe, Flags: b.Flags, Password: b.Password, Chdir: b.Chdir, Prompts: b.Prompts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{key: key, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
+	hello := time.AfterFunc(workerHello, func() { _ = proc.Close() })
+	m, err := w.r.Read()
+	if !hello.Stop() || err != nil {
+		_ = proc.Close()
+		return nil, fmt.Errorf("the worker did not start: %s", lastWords(proc, err))
+	}
+	if h, ok := m.(*wire.Worker); !ok || h.Version != wire.Version {
+		_ = proc.Close()
+		return nil, fmt.Errorf("the worker is not of this agent's version")
+	}
+	return w, nil
+}
+
+// lastWords is what a worker that died had to say.
+func lastWords(proc become.Worker, err error) string {
+	text := strings.TrimSpace(proc.Stderr())
+	if len(text) > stderrInText {
+		text = text[len(text)-stderrInText:]
+	}
+	if text == "" && err != nil {
+		text = err.Error()
+	}
+	return text
+}
+
+// put keeps a healthy worker for the next sub-task.
+func (p *workerPool) put(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.idle = time.AfterFunc(workerIdle, func() { p.retire(w) })
+	p.warm[w.key] = append(p.warm[w.key], w)
+}
+
+// retire ends an idle worker.
+func (p *workerPool) retire(w *worker) {
+	p.mu.Lock()
+	list := p.warm[w.key]
+	for i, o := range list {
+		if o == w {
+			p.warm[w.key] = append(list[:i:i], list[i+1:]...)
+		}
+	}
+	if len(p.warm[w.key]) == 0 {
+		delete(p.warm, w.key)
+	}
+	p.count--
+	p.mu.Unlock()
+	_ = w.proc.Close()
+}
+
+func (p *workerPool) drop(w *worker) {
+	p.mu.Lock()
+	p.count--
+	p.mu.Unlock()
+	_ = w.proc.Close()
+}
+
+// closeSession ends the workers that serve only s.
+func (p *workerPool) closeSession(s *agentSession) {
+	p.closeIf(func(k workerKey) bool { return k.session == s.key.String() })
+}
+
+func (p *workerPool) closeAll() { p.closeIf(func(workerKey) bool { return true }) }
+
+func (p *workerPool) closeIf(match func(workerKey) bool) {
+	p.mu.Lock()
+	var ending []*worker
+	for k, list := range p.warm {
+		if match(k) {
+			ending = append(ending, list...)
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range ending {
+		if w.idle.Stop() {
+			p.retire(w)
+		}
+	}
+}
+
+// execute runs a sub-task in a worker, passing on what both sides say.
+func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task *wire.Task, h hooks) *wire.Outcome {
+	begin := time.Now()
+	w, err := p.get(ctx, s, task.Become)
+	if err != nil {
+		return becomeFault(ctx, err)
+	}
+	queue := time.Since(begin)
+	if err := h.started(); err != nil { // before the worker could begin; withdrawn when it does not
+		p.put(w)
+		return fault(wire.FaultInternal, false, err)
+	}
+	plain := *task
+	plain.Become = nil
+	r := &relay{w: w, t: t, h: h}
+	out, healthy := r.run(ctx, &plain)
+	if healthy {
+		p.put(w)
+	} else {
+		p.drop(w)
+	}
+	out.Timings.Queue += int64(queue)
+	return out
+}
+
+func becomeFault(ctx context.Context, err error) *wire.Outcome {
+	var be *become.Error
+	switch {
+	case ctx.Err() != nil:
+		return fault(wire.FaultCancelled, false, errCancelled)
+	case errors.As(err, &be) && !be.Timeout && strings.Contains(be.Msg, "password"):
+		return fault(wire.FaultPassword, false, err)
+	}
+	return fault(wire.FaultBecome, false, err)
+}
+
+// relay passes one sub-task's conversation between the controller and a worker.
+type relay struct {
+	w       *worker
+	t       *talk
+	h       hooks
+	started bool
+	stop    func() bool
+}
+
+// run returns the outcome, and whether the worker can take another sub-task.
+func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, healthy bool) {
+	if err := r.w.send(task); err != nil {
+		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), false
+	}
+	var kill *time.Timer
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cancelled)
+		_ = r.w.send(&wire.Cancel{ID: task.ID})
+		kill = time.AfterFunc(workerEnd, func() { _ = r.w.proc.Close() })
+	})
+	defer func() {
+		if !stop() {
+			<-cancelled
+			if !kill.Stop() {
+				healthy = false
+			}
+		}
+		if r.stop != nil {
+			r.stop()
+		}
+	}()
+	body, err := r.pass()
+	if err != nil {
+		code := wire.FaultBecome
+		if r.started {
+			code = wire.FaultLost
+		}
+		return fault(code, r.started, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), false
+	}
+	out = new(wire.Outcome)
+	if err := frame.Unmarshal(body, out); err != nil {
+		return fault(wire.FaultInternal, true, fmt.Errorf("decoding the worker's result: %w", err)), false
+	}
+	return out, true
+}
+
+// pass relays until the worker's result is complete.
+func (r *relay) pass() (body []byte, err error) {
+	for {
+		m, err := r.w.r.Read()
+		if err != nil {
+			return nil, err
+		}
+		switch m := m.(type) {
+		case *wire.Started:
+			r.started = true
+			if m.Group != 0 {
+				r.h.forked(int(m.Group))
+			} else {
+				r.stop = r.t.started(0)
+			}
+		case *wire.Want:
+			if err := r.blobs(m); err != nil {
+				return nil, err
+			}
+		case *wire.Output, *wire.Data, *wire.FileDone:
+			_ = r.t.send(m) // the sub-task goes on without a link
+		case *wire.Result:
+			if len(body)+len(m.Data) > wire.MaxResult+4096 {
+				return nil, errors.New("a result without end")
+			}
+			if body = append(body, m.Data...); !m.More {
+				return body, nil
+			}
+		default:
+			return nil, fmt.Errorf("unexpected %s", m.Kind())
+		}
+	}
+}
+
+// blobs passes wanted blobs on. When the link is lost the worker is told.
+func (r *relay) blobs(want *wire.Want) error {
+	err := r.t.send(want)
+	for _, h := range want.Hashes {
+		for last := false; !last; {
+			var m wire.Message
+			if err == nil {
+				m, err = r.t.next()
+			}
+			if err != nil {
+				m = &wire.NoBlob{Hash: h, Lost: true}
+			}
+			switch m := m.(type) {
+			case *wire.Blob:
+			case *wire.Data:
+				last = m.Last
+			case *wire.NoBlob:
+				last = true
+			default:
+				err = fmt.Errorf("%s where a blob was due", m.Kind())
+				continue
+			}
+			if werr := r.w.send(m); werr != nil {
+				return werr
+			}
+		}
+	}
+	return nil
+}
