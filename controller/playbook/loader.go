@@ -45,7 +45,8 @@ type Config struct {
 	RolesPath             []string // DEFAULT_ROLES_PATH, absolute
 	PrivateRoleVars       *bool    // DEFAULT_PRIVATE_ROLE_VARS, nil when default
 	InvalidTaskAttrFailed bool     // INVALID_TASK_ATTRIBUTE_FAILED
-	YAMLExtensions        []string // YAML_FILENAME_EXTENSIONS
+	// Combine joins variables by the hash_behaviour setting; nil replaces.
+	Combine func(a, b *value.Dict) *value.Dict
 }
 
 // Loader reads playbooks, roles and task files. It is used by one goroutine at
@@ -57,10 +58,9 @@ type Loader struct {
 	Sink    fault.Sink // warnings; nil drops them
 	Config  Config
 
+	play              *Play  // being loaded
 	basedir           string // what relative paths start from now
 	defaultCollection string
 	nextID            uint64
+	depth             int // of static imports and dependencies inside each other
 }
-
-// Load reads a playbook file (or "ns.coll.name") with everything it imports.
-func (l *Loader) Load(path string) (*Playbook, error) { return nil, nil }

@@ -29,7 +29,7 @@ type Role struct {
 	Pos         value.Pos
 
 	realPath string
-	compiled []*Block // handlers, see HandlerList
+	end      *Block // with its role_complete, once asked for
 }
 
 // FullName is the role's name, with its collection when fqcn.
@@ -60,5 +60,3 @@ func (r *Role) AllDependencies() []*Role {
 	}
 	return out
 }
-
-func (r *Role) equal(o *Role) bool { return r == o }

@@ -48,7 +48,7 @@ func SplitArgs(text string) ([]string, error) {
 				params = append(params, token)
 				appended = true
 			case inside || quoted || wasQuoted:
-				if i > 0 && (i != 0 || !wasQuoted) {
+				if i > 0 {
 					add(" ")
 				}
 				add(token)
@@ -99,14 +99,14 @@ func quoteState(token string, quote byte) byte {
 
 // joinArgs undoes SplitArgs.
 func joinArgs(parts []string) string {
-	var b strings.Builder
+	var b []byte
 	for _, p := range parts {
-		if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
-			b.WriteByte(' ')
+		if n := len(b); n > 0 && b[n-1] != '\n' {
+			b = append(b, ' ')
 		}
-		b.WriteString(p)
+		b = append(b, p...)
 	}
-	return b.String()
+	return string(b)
 }
 
 // commandOptions are the k=v options that free-form actions take.

@@ -56,7 +56,7 @@ type RoleArgs struct {
 // LoopControl is loop_control, raw; nil values are not given.
 type LoopControl struct {
 	LoopVar, IndexVar, Label, Pause, Extended, ExtendedAllitems, BreakWhen any
-	Pos                                                                   value.Pos
+	Pos                                                                    value.Pos
 }
 
 func (*Task) node()        {}
