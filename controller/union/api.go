@@ -42,6 +42,8 @@ type Module struct {
 	// Extra is what the module needs beyond Base: its own file and module_utils
 	// that are not the core's. Sorted.
 	Extra *stage.Manifest
+	// ExtraHash names Extra's encoding, which Open returns.
+	ExtraHash stage.Hash
 	// File is the module file's path within Extra.
 	File string
 	// Warnings are to be shown once: deprecations and redirects of routing.

@@ -1,12 +1,13 @@
 package union
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"volant/stage"
 )
@@ -48,13 +49,13 @@ func openCache(dir string) *cache {
 	if dir == "" {
 		return c
 	}
-	c.path = filepath.Join(dir, "union.json")
+	c.path = filepath.Join(dir, "union.cbor")
 	b, err := os.ReadFile(c.path)
 	if err != nil {
 		return c
 	}
 	var f cacheFile
-	if json.Unmarshal(b, &f) == nil && f.Version == cacheVersion && f.Files != nil {
+	if cbor.Unmarshal(b, &f) == nil && f.Version == cacheVersion && f.Files != nil {
 		c.files = f.Files
 	}
 	return c
@@ -67,7 +68,7 @@ func (c *cache) save() error {
 	if c.path == "" || !c.dirty {
 		return nil
 	}
-	b, err := json.Marshal(cacheFile{cacheVersion, c.files})
+	b, err := cbor.Marshal(cacheFile{cacheVersion, c.files})
 	if err != nil {
 		return fmt.Errorf("writing the union's cache: %w", err)
 	}

@@ -91,8 +91,7 @@ func (u *Union) buildModule(m *Module, f *found, fqn string, utils []string) err
 		m.Extra.Files = append(m.Extra.Files, e)
 	}
 	m.Extra.Sort()
-	enc := m.Extra.Encode()
-	u.cache.generated(enc)
+	m.ExtraHash = u.cache.generated(m.Extra.Encode()).Hash
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"volant/stage"
+	"volant/wire"
 )
 
 // Union resolves module names for one run and knows every file they need. It
@@ -37,10 +38,9 @@ type buildKey struct {
 
 // built is the part of a Module that depends on files only.
 type built struct {
-	once  sync.Once
-	mod   Module
-	err   error
-	extra stage.Hash
+	once sync.Once
+	mod  Module
+	err  error
 }
 
 // New returns a Union for the installed core. It reads only its cache.
@@ -71,8 +71,7 @@ func (u *Union) Base() (*stage.Manifest, stage.Hash, error) {
 		if u.baseErr != nil {
 			return
 		}
-		enc := u.base.Encode()
-		u.baseHash = u.cache.generated(enc).Hash
+		u.baseHash = u.cache.generated(u.base.Encode()).Hash
 		u.baseHas = make(map[string]bool, len(u.base.Files))
 		for _, f := range u.base.Files {
 			u.baseHas[f.Path] = true
@@ -145,3 +144,16 @@ func (u *Union) Open(h stage.Hash) (io.ReadCloser, error) {
 }
 
 var _ stage.Opener = (*Union)(nil)
+
+// Python is what a Task says of m for the Python path. The interpreter and
+// other settings of the host are the caller's to fill in.
+func (u *Union) Python(m *Module) (*wire.Python, error) {
+	_, base, err := u.Base()
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Python{
+		Base: base, Extra: m.ExtraHash, FQN: m.FQN, File: m.File, Style: uint8(m.Style),
+		Shebang: m.Shebang, Core: u.opt.Core.Version,
+	}, nil
+}
