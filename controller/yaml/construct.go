@@ -241,7 +241,7 @@ func (c *constructor) vault(n *yamlv4.Node) (any, error) {
 	}
 	vault := &value.Vault{Ciphertext: text, Pos: c.pos(n)}
 	if decrypt := c.o.Decrypt; decrypt != nil {
-		vault.Decrypt = func() (string, error) { return decrypt(text) }
+		vault.Decrypt = func() (string, error) { return decrypt(text, vault.Pos) }
 	}
 	return vault, nil
 }
@@ -419,7 +419,8 @@ func (c *constructor) mapping(n *yamlv4.Node) (any, error) {
 			return nil, err
 		}
 		if !value.Hashable(k) {
-			return nil, marked(p.key, "while constructing a mapping", "found unhashable key")
+			return nil, &errMarked{context: "while constructing a mapping", contextLine: n.Line, contextColumn: n.Column,
+				problem: "found unhashable key", line: p.key.Line, column: p.key.Column}
 		}
 		v, err := c.object(p.value)
 		if err != nil {

@@ -86,7 +86,7 @@ func osError(err error, path string) error {
 func (f *Files) options(file string, redacted bool) Options {
 	o := Options{File: file, Trusted: true, Sink: f.Sink, Duplicates: f.Duplicates, Redacted: redacted}
 	if f.Vault != nil {
-		o.Decrypt = func(text string) (string, error) { return f.Vault.DecryptString(text, value.Pos{File: file}) }
+		o.Decrypt = f.Vault.DecryptString
 	}
 	return o
 }

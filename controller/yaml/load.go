@@ -63,7 +63,7 @@ func (o *Options) adopt(v any) any {
 			if s, ok := v.Lookup("__ansible_vault").(string); ok {
 				vault := &value.Vault{Ciphertext: s, Pos: value.Pos{File: o.File}}
 				if o.Decrypt != nil {
-					vault.Decrypt = func() (string, error) { return o.Decrypt(s) }
+					vault.Decrypt = func() (string, error) { return o.Decrypt(s, vault.Pos) }
 				}
 				return vault
 			}

@@ -4,7 +4,10 @@
 // for byte.
 package yaml
 
-import "volant/controller/fault"
+import (
+	"volant/controller/fault"
+	"volant/wire/value"
+)
 
 // Duplicates says what a key written twice in one mapping does; the last value
 // wins unless it is refused.
@@ -33,8 +36,9 @@ type Options struct {
 	Sink fault.Sink
 	// Redacted keeps excerpts of the text out of messages.
 	Redacted bool
-	// Decrypt is given to every !vault value; nil leaves it without.
-	Decrypt func(ciphertext string) (string, error)
+	// Decrypt is given to every !vault value, with its place; nil leaves it
+	// without.
+	Decrypt func(ciphertext string, pos value.Pos) (string, error)
 }
 
 func (o *Options) sink() fault.Sink {
