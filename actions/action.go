@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"volant/stage"
 	"volant/wire/value"
@@ -30,9 +29,15 @@ type Host interface {
 	// Module runs the named module with args; files are staged first and
 	// their paths put into the arguments they name.
 	Module(ctx context.Context, name string, args *value.Dict, files ...stage.File) (Result, error)
-	// Raw runs cmd with the remote user's (or executable's) shell, without
-	// Python. The result has rc, stdout, stderr as strings.
-	Raw(ctx context.Context, cmd, executable string) (Result, error)
+	// Job starts the module as an asynchronous job on the host, bounded by the
+	// task's async seconds, and returns its ansible_job_id.
+	Job(ctx context.Context, name string, args *value.Dict, files ...stage.File) (Result, error)
+	// Raw runs cmd with the task user's shell (executable, or /bin/sh),
+	// without Python and without the task's environment unless files are
+	// given. Each file is staged executable and its path replaces every
+	// occurrence of its Arg in cmd. The result has rc, stdout, stdout_lines,
+	// stderr, stderr_lines.
+	Raw(ctx context.Context, cmd, executable string, files ...stage.File) (Result, error)
 	// Get streams the host's file at path into sink.
 	Get(ctx context.Context, path string, sink stage.Sink) error
 	// Reconnect drops the link and builds a new one; it returns the host's boot id.
@@ -66,13 +71,26 @@ type Controller interface {
 	LoadVars(path string) (v any, vaulted bool, err error)
 	// Var returns a variable of the host, rendered, or ok false.
 	Var(name string) (v any, ok bool)
+	// Resolve evaluates an operator-written conditional list entry by entry
+	// lazily: a value that is wholly a template is rendered one level deep.
+	Resolve(v any) (any, error)
+	// Expression evaluates source (RawArgs' own value) as an expression;
+	// undefined parts are replaced by their error text.
+	Expression(source any) (any, error)
 	// Basedir is the playbook's directory; RolePath the role's, or empty.
 	Basedir() string
 	RolePath() string
+	// VarOrError is Var with the error of rendering it.
+	VarOrError(name string) (v any, ok bool, err error)
 	// HasModule reports whether the run can send the module of that name.
 	HasModule(name string) bool
 	// Warn shows a warning once.
 	Warn(text string)
+	// Prompt shows text and waits for a line, for at most seconds when that is
+	// above 0. interactive is false, at once, when no terminal is attached.
+	Prompt(ctx context.Context, text string, echo bool, seconds int) (line string, interactive bool, err error)
+	// Display shows a line as the play goes on.
+	Display(text string)
 }
 
 // Source is a controller file, open for staging and comparing.
@@ -103,24 +121,29 @@ type Task struct {
 	RawArgs *value.Dict
 	// Marked reports whether the render of that argument read a value that a
 	// managed host sent. Never nil.
-	Marked         func(arg string) bool
-	Name           string
-	Check          bool
-	Diff           bool
-	NoLog          bool
-	Async          int // seconds, 0 when not async
-	Poll           int
-	Become         bool
-	Local          bool // the connection is local
-	Delegated      bool
-	DelegateFacts  bool
-	Verbosity      int
+	Marked                 func(arg string) bool
+	Name                   string
+	Check                  bool
+	Diff                   bool
+	NoLog                  bool
+	Async                  int // seconds, 0 when not async
+	Poll                   int
+	AsyncDir               string // where background jobs keep their status, such as ~/.ansible_async
+	Become                 bool
+	Local                  bool // the connection is local
+	Delegated              bool
+	DelegateFacts          bool
+	Verbosity              int
+	Env                    bool // the task has a non-empty environment
+	BecomeUser, RemoteUser string
+	TaskFile               string // the file the task was written in; empty for ad hoc
+	// FactModules is what gather_facts runs, the FACTS_MODULES setting.
+	FactModules    []string
 	Hostname       string // inventory_hostname
 	HostnameMarked bool
 	// Defaults are the module_defaults that apply to a module name, for
 	// actions that choose the module themselves.
 	Defaults func(module string) *value.Dict
-	Stdin    io.Reader
 }
 
 // Run is one action on one host and item.
@@ -133,15 +156,40 @@ type Run struct {
 // Action runs one task on one host.
 type Action func(ctx context.Context, r *Run) (Result, error)
 
-// Failure is an error that fails the task: its text is the result's msg.
-// Extra keys of the result are in Result, which may be nil.
+// Failure is an error that fails the task with Msg as the result's msg: what
+// the reference's plugins raise as AnsibleActionFail. Any other error fails it
+// too, with "Task failed: " in front, as the reference's other errors do.
 type Failure struct {
 	Msg    string
-	Result Result
+	Result Result // keys for the task's result; may be nil
+	Cause  error  // what lies behind Msg, shown below it; may be nil
 }
 
 // Error returns the message.
 func (f *Failure) Error() string { return f.Msg }
 
-// Fail makes a Failure, the reference's AnsibleActionFail.
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// Fail makes a Failure.
 func Fail(format string, args ...any) error { return &Failure{Msg: fmt.Sprintf(format, args...)} }
+
+// Skip is an error that skips the task with Msg as the result's msg.
+type Skip struct {
+	Msg    string
+	Result Result // keys for the task's result; may be nil
+}
+
+// Error returns the message.
+func (s *Skip) Error() string { return s.Msg }
+
+// Unreachable is returned by Host calls when the host cannot be reached. The
+// executor turns it into an unreachable host; reboot and wait_for_connection
+// expect it.
+type Unreachable struct{ Err error }
+
+// Error returns the text that the unreachable result shows as msg.
+func (u *Unreachable) Error() string { return u.Err.Error() }
+
+// Unwrap returns the cause.
+func (u *Unreachable) Unwrap() error { return u.Err }

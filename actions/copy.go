@@ -1,0 +1,282 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"volant/wire/value"
+)
+
+// fileArgs are the arguments of copy that the file module takes too.
+var fileArgs = map[any]bool{
+	"mode": true, "owner": true, "group": true, "seuser": true, "serole": true, "selevel": true, "setype": true,
+	"attributes": true, "unsafe_writes": true, "state": true, "path": true, "_original_basename": true,
+	"recurse": true, "force": true, "_diff_peek": true, "src": true,
+}
+
+// copyAction brings a controller file, a tree of them, or content to the host,
+// and sends bytes only where the host's differ.
+func copyAction(ctx context.Context, r *Run) (Result, error) {
+	for _, internal := range []string{"_original_basename", "_diff_peek"} {
+		if r.Args.Lookup(internal) != nil {
+			return nil, Fail(`Invalid parameter specified: "%s"`, internal)
+		}
+	}
+	content := r.Args.Lookup("content")
+	src, _ := r.Args.Str("src")
+	dest, _ := r.Args.Str("dest")
+	msg := ""
+	switch {
+	case src == "" && content == nil:
+		msg = "src (or content) is required"
+	case dest == "":
+		msg = "dest is required"
+	case src != "" && content != nil:
+		msg = "src and content are mutually exclusive"
+	case content != nil && strings.HasSuffix(dest, "/"):
+		msg = "can not use content with a dir as dest"
+	}
+	if msg != "" {
+		return invocation(r, value.DictOf("failed", true, "msg", msg)), nil
+	}
+	if content == nil && option(r.Args, "remote_src", false) {
+		res, err := r.Host.Module(ctx, "ansible.legacy.copy", r.Args)
+		if err != nil {
+			return nil, err
+		}
+		return invocation(r, res), nil
+	}
+	c := &copier{Run: r, args: r.Args, dest: dest}
+	if content != nil {
+		data, err := contentBytes(content)
+		if err != nil {
+			return nil, err
+		}
+		c.content = true
+		return c.copySource(ctx, r.Controller.Content(data), ".content")
+	}
+	if r.Marked("src") {
+		return nil, errMarkedSource
+	}
+	found, err := r.Controller.Find("files", src)
+	if err != nil {
+		return nil, &Failure{Msg: "Unexpected AnsibleActionFail error: " + err.Error(), Result: invocation(r, value.NewDict(1))}
+	}
+	if info, err := os.Stat(found); err == nil && info.IsDir() {
+		return c.copyTree(ctx, strings.TrimSuffix(found, "/"), strings.HasSuffix(src, "/"))
+	}
+	source, err := r.Controller.Open(found, option(r.Args, "decrypt", true))
+	if err != nil {
+		return nil, err
+	}
+	return c.copySource(ctx, source, path.Base(found))
+}
+
+// errMarkedSource refuses a controller path that a managed host named, before
+// it is looked up: whether it exists is already an answer.
+var errMarkedSource error = &Failure{Msg: "the 'src' of this task was named by a managed host, and a controller file a host chose is\nnever sent"}
+
+// contentBytes is the text a content argument writes: mappings and lists as JSON.
+func contentBytes(content any) ([]byte, error) {
+	switch content.(type) {
+	case *value.Dict, *value.List:
+		text, err := value.EncodeJSON(content, value.JSONStyle{Indent: -1})
+		if err != nil {
+			return nil, Fail("could not write content temp file: %v", err)
+		}
+		return []byte(text), nil
+	}
+	return []byte(value.Str(content)), nil
+}
+
+// copier is one copy task: copying a file at a time to dest.
+type copier struct {
+	*Run
+	args    *value.Dict // the task's arguments
+	dest    string
+	content bool   // the source is content, not a file
+	after   string // header of the new side of a diff when not the source's path
+	follow  bool
+}
+
+// copySource copies a single file or content and shapes the task's result.
+func (c *copier) copySource(ctx context.Context, src Source, name string) (Result, error) {
+	dest, err := expandUser(ctx, c.Run, c.dest)
+	if err != nil {
+		return nil, err
+	}
+	c.dest = dest
+	c.follow = option(c.args, "follow", false)
+	res, err := c.copyFile(ctx, src, name)
+	if err != nil {
+		return nil, err
+	}
+	if res == nil { // there already, and we may not replace it
+		return invocation(c.Run, value.DictOf("dest", dest, "src", src.Path, "changed", false)), nil
+	}
+	if p, ok := res.Get("path"); ok && !res.Has("dest") {
+		res.Set("dest", p)
+	}
+	return invocation(c.Run, res), nil
+}
+
+// copyFile brings one file to c.dest, or below it when that is a directory. A
+// nil result means nothing was to be done.
+func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result, error) {
+	force := option(c.args, "force", true)
+	destFile := c.dest
+	if strings.HasSuffix(destFile, "/") {
+		destFile = joinPath(destFile, name)
+	}
+	have, err := remoteStat(ctx, c.Run, destFile, c.follow, force)
+	if err != nil {
+		return nil, err
+	}
+	if have.exists && have.isDir {
+		if c.content {
+			return value.DictOf("diff", value.ListOf(), "failed", true, "msg", "can not use content with a dir as dest"), nil
+		}
+		destFile = joinPath(c.dest, name)
+		if have, err = remoteStat(ctx, c.Run, destFile, c.follow, force); err != nil {
+			return nil, err
+		}
+	}
+	res := value.DictOf("diff", value.ListOf())
+	switch {
+	case have.exists && !force:
+		return nil, nil
+	case have.checksum == src.SHA1:
+		err = c.attributes(ctx, res, src, name, destFile)
+	default:
+		err = c.install(ctx, res, src, name, destFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !present(res.Lookup("checksum")) && !(c.Check && have.checksum != src.SHA1) {
+		res.Set("checksum", src.SHA1)
+	}
+	return res, nil
+}
+
+// install sends the file and has the copy module put it in place.
+func (c *copier) install(ctx context.Context, res Result, src Source, name, destFile string) error {
+	if c.Diff {
+		after := src.Path
+		switch {
+		case c.after != "":
+			after = c.after
+		case c.content:
+			after = destFile
+		}
+		diff, err := fileDiff(ctx, c.Run, destFile, src, after)
+		if err != nil {
+			return err
+		}
+		res.Set("diff", value.ListOf(diff))
+	}
+	if c.Check {
+		res.Set("changed", true)
+		return nil
+	}
+	args := without(c.args, "content", "decrypt")
+	args.Set("src", "")
+	args.Set("dest", c.dest)
+	args.Set("_original_basename", name)
+	args.Set("follow", c.follow)
+	if !present(args.Lookup("checksum")) {
+		args.Set("checksum", src.SHA1)
+	}
+	c.localMode(args, src)
+	file := src.File
+	file.Arg, file.Suffix = "src", suffix(destFile)
+	got, err := c.Host.Module(ctx, "ansible.legacy.copy", args, file)
+	if err != nil {
+		return err
+	}
+	res.Update(got)
+	return nil
+}
+
+// attributes has the file module set owner, group and mode of a file whose
+// bytes are right.
+func (c *copier) attributes(ctx context.Context, res Result, src Source, name, destFile string) error {
+	dest := c.dest
+	if c.follow {
+		link, err := remoteStat(ctx, c.Run, destFile, false, true)
+		if err != nil {
+			return err
+		}
+		if link.isLink && link.linkSource != "" {
+			dest = link.linkSource
+		}
+	}
+	args := c.fileModuleArgs()
+	args.Delete("src") // goes as _original_basename
+	args.Set("dest", dest)
+	args.Set("_original_basename", name)
+	args.Set("recurse", false)
+	args.Set("state", "file")
+	c.localMode(args, src)
+	got, err := c.Host.Module(ctx, "ansible.legacy.file", args)
+	if err != nil {
+		return err
+	}
+	res.Update(got)
+	return nil
+}
+
+// localMode turns mode=preserve into the controller file's own mode.
+func (c *copier) localMode(args *value.Dict, src Source) {
+	if m, _ := c.args.Str("mode"); m == "preserve" {
+		args.Set("mode", octal(src.Mode))
+	}
+}
+
+func octal(mode uint32) string { return fmt.Sprintf("0%03o", mode) }
+
+func (c *copier) fileModuleArgs() *value.Dict {
+	args := value.NewDict(8)
+	for k, v := range c.args.All() {
+		if fileArgs[k] {
+			args.Set(k, v)
+		}
+	}
+	return args
+}
+
+// invocation adds the task's arguments where no module reported its own, as
+// the reference does: content is never shown.
+func invocation(r *Run, res Result) Result {
+	if !res.Has("invocation") {
+		if r.NoLog {
+			res.Set("invocation", "CENSORED: no_log is set")
+		} else {
+			inv := r.Args.Clone()
+			inv.Set("module_args", r.Args.Clone())
+			res.Set("invocation", inv)
+		}
+	}
+	inv, ok := res.Lookup("invocation").(*value.Dict)
+	if !ok {
+		return res
+	}
+	if inv.Has("content") {
+		inv.Set("content", "CENSORED: content is a no_log parameter")
+	}
+	if args, ok := inv.Lookup("module_args").(*value.Dict); ok && args.Lookup("content") != nil {
+		args.Set("content", "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER")
+	}
+	return res
+}
+
+// isNotReached reports whether err means that the host did not answer, as
+// against a module or action that failed.
+func isNotReached(err error) bool {
+	var u *Unreachable
+	return errors.As(err, &u)
+}

@@ -1,0 +1,72 @@
+package actions
+
+import (
+	"context"
+	"errors"
+
+	"volant/wire/argspec"
+	"volant/wire/value"
+)
+
+var debugSpec = argspec.Spec{
+	Options: []argspec.Option{
+		{Name: "msg", Type: "raw", Default: "Hello world!", HasDef: true},
+		{Name: "var", Type: "raw"},
+		{Name: "verbosity", Type: "int", Default: int64(0), HasDef: true},
+	},
+	MutuallyExclusive: [][]string{{"msg", "var"}},
+}
+
+// debug shows a message or the value of an expression.
+func debug(_ context.Context, r *Run) (Result, error) {
+	args, err := validate(r, "debug", r.Args, &debugSpec)
+	if err != nil {
+		return nil, err
+	}
+	if v := args.Lookup("var"); v != nil {
+		if _, ok := value.Text(v); !ok {
+			return nil, Fail("argument 'var' is of type %s and we were unable to convert to _check_type_str_no_conversion: %s is not a string and conversion is not allowed", typeName(v), value.Repr(value.Str(v)))
+		}
+	}
+	res := value.NewDict(4)
+	verbosity, _ := args.Lookup("verbosity").(int64)
+	if verbosity > int64(r.Verbosity) {
+		res.Set("skipped_reason", "Verbosity threshold not met.")
+		res.Set("skipped", true)
+		res.Set("failed", false)
+		return res, nil
+	}
+	if name, _ := args.Str("var"); name != "" {
+		source, ok := r.RawArgs.Get("var")
+		if text, isText := value.Text(source); !ok || !isText || text != name {
+			source = args.Lookup("var") // itself the result of a template: data, which is refused
+		}
+		v, err := r.Controller.Expression(source)
+		if err != nil {
+			var f *Failure
+			if errors.As(err, &f) {
+				return nil, err
+			}
+			return nil, wrapVarError(err)
+		}
+		res.Set(name, v)
+	} else {
+		res.Set("msg", args.Lookup("msg"))
+	}
+	res.Set("_ansible_verbose_always", true)
+	res.Set("failed", false)
+	return res, nil
+}
+
+// varError says what went wrong with the `var` expression, in front of it.
+type varError struct{ err error }
+
+func wrapVarError(err error) error { return &varError{err} }
+
+// Error puts the reference's words in front of the cause.
+func (e *varError) Error() string {
+	return "Error while resolving `var` expression: " + e.err.Error()
+}
+
+// Unwrap returns the template error.
+func (e *varError) Unwrap() error { return e.err }
