@@ -20,6 +20,7 @@ type Cursor struct {
 	done   bool
 	failed bool // what ended the play for the host was a failure
 	setup  bool // the next step is Setup, wherever pos is
+	forced bool // with setup: run it in any case
 }
 
 // frame is one open block.

@@ -22,6 +22,8 @@ type Plan struct {
 	number int
 	opts   Options
 	loader *playbook.Loader
+
+	handlerKw map[*playbook.Task]playbook.Keywords
 }
 
 // Options choose among the tasks of a play.

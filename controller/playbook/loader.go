@@ -64,3 +64,6 @@ type Loader struct {
 	nextID            uint64
 	depth             int // of static imports and dependencies inside each other
 }
+
+// NewID returns an identity for a task that is made rather than loaded.
+func (l *Loader) NewID() uint64 { return l.id() }

@@ -33,6 +33,9 @@ type Play struct {
 	// Collection is the collection the playbook file belongs to, or empty.
 	Collection string
 
+	// Values are set by Loader.Finish.
+	Values *Values
+
 	roleCache   map[string][]*Role
 	actionGroup map[string][]string // resolved action -> groups it is in
 	groups      map[string][]string // group -> actions

@@ -1,0 +1,106 @@
+package playbook
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"volant/controller/fault"
+	"volant/wire/value"
+)
+
+// Values are the keywords of a play that are rendered once, before it starts.
+type Values struct {
+	Name  string // as shown: the name, or the hosts joined by commas
+	Hosts []string
+	// GatherFacts, ForceHandlers, MaxFailPercentage and GatherTimeout are nil
+	// when not given.
+	GatherFacts       *bool
+	ForceHandlers     *bool
+	MaxFailPercentage *float64
+	GatherTimeout     *int64
+	GatherSubset      *value.List // nil when not given
+	FactPath          any         // raw
+	Serial            []any
+	Strategy          string // empty: the default
+	Order             string
+}
+
+// Finish renders and converts the keywords of a play that it needs as a whole.
+// It is called before the play starts (and for listings), when vars_prompt has
+// been answered. The result is also kept in p.Values.
+func (l *Loader) Finish(p *Play) (*Values, error) {
+	l.play, l.basedir, l.defaultCollection = p, p.Dir, p.Collection
+	out := &Values{FactPath: p.Keywords.Value(FactPath)}
+	raw, set := p.Keywords.Get(Hosts)
+	if !set || raw == nil {
+		return nil, fault.New(fault.Parser, p.Pos, "The field 'hosts' is required but was not set.")
+	}
+	for _, k := range []Keyword{
+		Name, Hosts, GatherFacts, GatherSubset, GatherTimeout, ForceHandlers, MaxFailPercentage, Serial, Strategy, Order,
+	} {
+		raw, set := p.Keywords.Get(k)
+		if !set || raw == nil {
+			continue
+		}
+		pos := p.Keywords.PosOf(k)
+		v, err := l.Render.Render(p, nil, nil, raw)
+		if err == nil {
+			if v == any(value.Omit) {
+				continue
+			}
+			v, err = Coerce(k, v, pos)
+		}
+		if err != nil {
+			return nil, KeywordError(k, pos, err)
+		}
+		out.set(k, v)
+	}
+	if out.Name == "" {
+		out.Name = strings.Join(out.Hosts, ",")
+	}
+	p.Values = out
+	return out, nil
+}
+
+func (o *Values) set(k Keyword, v any) {
+	list, _ := v.(*value.List)
+	text, _ := v.(string)
+	switch k {
+	case Name:
+		o.Name = text
+	case Hosts:
+		for _, h := range list.Items {
+			o.Hosts = append(o.Hosts, value.Str(h))
+		}
+	case GatherFacts:
+		b, _ := v.(bool)
+		o.GatherFacts = &b
+	case ForceHandlers:
+		b, _ := v.(bool)
+		o.ForceHandlers = &b
+	case GatherSubset:
+		o.GatherSubset = list
+	case GatherTimeout:
+		n, _ := v.(int64)
+		o.GatherTimeout = &n
+	case MaxFailPercentage:
+		f, _ := v.(float64)
+		o.MaxFailPercentage = &f
+	case Serial:
+		o.Serial = list.Items
+	case Strategy:
+		o.Strategy = text
+	case Order:
+		o.Order = text
+	}
+}
+
+// Clone returns a copy of the play for one batch of hosts: what is included
+// while it runs joins the copy only.
+func (p *Play) Clone() *Play {
+	c := *p
+	c.Roles, c.Handlers = slices.Clone(p.Roles), slices.Clone(p.Handlers)
+	c.roleCache = maps.Clone(p.roleCache)
+	return &c
+}
