@@ -18,10 +18,13 @@ func toDict(v any) (any, error) {
 		switch {
 		case strings.HasPrefix(x, "{"):
 			got, err := pyjson.DecodeString(x)
-			if err != nil {
-				return nil, errors.New("unable to evaluate string as dictionary")
+			if err == nil {
+				return got, nil
 			}
-			return got, nil
+			if d, err := literalDict(x); err == nil {
+				return d, nil
+			}
+			return nil, errors.New("unable to evaluate string as dictionary")
 		case strings.Contains(x, "="):
 			return keyValues(x)
 		}
