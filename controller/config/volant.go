@@ -1,0 +1,53 @@
+package config
+
+// settingsVolant are our own, in the section [volant] of ansible.cfg.
+var settingsVolant = []Setting{
+	// How an agent lives on a host: installed to stay, or for the run only.
+	{Name: "VOLANT_AGENT", Type: Choices, Default: "resident", Choices: []string{"resident", "transient"}, Env: []string{"VOLANT_AGENT"}, Ini: []Entry{{"volant", "agent"}}, Vars: []string{"volant_agent"}},
+	// The UDP port agents listen on; 0 lets each choose one above 20000 and keep it.
+	{Name: "VOLANT_AGENT_PORT", Type: Int, Default: int64(0), Env: []string{"VOLANT_AGENT_PORT"}, Ini: []Entry{{"volant", "agent_port"}}, Vars: []string{"volant_agent_port"}},
+	// The address agents listen on; "none" means only through SSH.
+	{Name: "VOLANT_AGENT_LISTEN", Type: Str, Env: []string{"VOLANT_AGENT_LISTEN"}, Ini: []Entry{{"volant", "agent_listen"}}, Vars: []string{"volant_agent_listen"}},
+	// Where pins, journals and keys are kept; the default lies under the XDG state home.
+	{Name: "VOLANT_STATE_DIR", Type: Path, Env: []string{"VOLANT_STATE_DIR"}, Ini: []Entry{{"volant", "state_dir"}}},
+	// Where what can be made again is kept; the default lies under the XDG cache home.
+	{Name: "VOLANT_CACHE_DIR", Type: Path, Env: []string{"VOLANT_CACHE_DIR"}, Ini: []Entry{{"volant", "cache_dir"}}},
+	// The controller's private key; the default lies in the state directory.
+	{Name: "VOLANT_PRIVATE_KEY_FILE", Type: Path, Env: []string{"VOLANT_PRIVATE_KEY_FILE"}, Ini: []Entry{{"volant", "private_key_file"}}},
+	// The directory of the ansible-core whose Python modules are used; found if not set.
+	{Name: "VOLANT_ANSIBLE_CORE", Type: Path, Env: []string{"VOLANT_ANSIBLE_CORE"}, Ini: []Entry{{"volant", "ansible_core"}}},
+	// Seconds a silent link is redialled before its host is unreachable.
+	{Name: "VOLANT_RECONNECT", Type: Int, Default: int64(60), Env: []string{"VOLANT_RECONNECT"}, Ini: []Entry{{"volant", "reconnect"}}},
+	// Days an agent serves a controller after it last authenticated over SSH.
+	{Name: "VOLANT_ENROL_TTL", Type: Int, Default: int64(30), Env: []string{"VOLANT_ENROL_TTL"}, Ini: []Entry{{"volant", "enrol_ttl"}}},
+	// Bytes of the largest result a task may give.
+	{Name: "VOLANT_MAX_RESULT", Type: Int, Default: int64(64 << 20), Env: []string{"VOLANT_MAX_RESULT"}, Ini: []Entry{{"volant", "max_result"}}},
+	// What preflight does with what cannot run.
+	{Name: "VOLANT_UNSUPPORTED", Type: Choices, Default: "refuse", Choices: []string{"refuse", "warn"}, Env: []string{"VOLANT_UNSUPPORTED"}, Ini: []Entry{{"volant", "unsupported"}}},
+	// Where a run writes its metrics, as Prometheus text.
+	{Name: "VOLANT_METRICS_FILE", Type: Path, Env: []string{"VOLANT_METRICS_FILE"}, Ini: []Entry{{"volant", "metrics_file"}}},
+	// Whether metrics carry host names.
+	{Name: "VOLANT_METRICS_HOSTS", Type: Bool, Default: false, Env: []string{"VOLANT_METRICS_HOSTS"}, Ini: []Entry{{"volant", "metrics_hosts"}}},
+}
+
+// ignored are the reference's settings that we do not act on, and why.
+var ignored = map[string]string{
+	"ANSIBLE_CONNECTION_PATH":          "there is no persistent connection helper",
+	"CONNECTION_FACTS_MODULES":         "network platforms are not supported",
+	"DEFAULT_CLICONF_PLUGIN_PATH":      "network platforms are not supported",
+	"DEFAULT_HTTPAPI_PLUGIN_PATH":      "network platforms are not supported",
+	"DEFAULT_NETCONF_PLUGIN_PATH":      "network platforms are not supported",
+	"DEFAULT_TERMINAL_PLUGIN_PATH":     "network platforms are not supported",
+	"NETWORK_GROUP_MODULES":            "network platforms are not supported",
+	"PERSISTENT_CONNECT_TIMEOUT":       "network platforms are not supported",
+	"PERSISTENT_CONNECT_RETRY_TIMEOUT": "network platforms are not supported",
+	"PERSISTENT_COMMAND_TIMEOUT":       "network platforms are not supported",
+	"PERSISTENT_CONTROL_PATH_DIR":      "network platforms are not supported",
+	"PARAMIKO_HOST_KEY_AUTO_ADD":       "SSH is Volant's own",
+	"PARAMIKO_LOOK_FOR_KEYS":           "SSH is Volant's own",
+	"DEFAULT_STRATEGY_PLUGIN_PATH":     "strategies are built in",
+	"DEFAULT_CONNECTION_PLUGIN_PATH":   "hosts are reached through the agent",
+	"DEFAULT_JINJA2_EXTENSIONS":        "templates have no extensions",
+	"DEFAULT_KEEP_REMOTE_FILES":        "staged files are removed when their task ends",
+	"PYTHON_MODULE_RLIMIT_NOFILE":      "modules keep the limits of the agent",
+}
