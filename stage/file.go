@@ -46,3 +46,6 @@ type Sink interface {
 	io.Writer
 	Close(err error) error
 }
+
+// Restarter is a Sink that can begin anew when a link was lost half-way.
+type Restarter interface{ Restart() error }

@@ -2,7 +2,7 @@
 // to meet whom (a live agent over QUIC; SSH only where there is none), sub-tasks
 // sent and answered, links lost and found again without running anything twice.
 //
-//	f := fleet.New(fleet.Config{...})       one per run
+//	f, err := fleet.New(fleet.Config{...})  one per run
 //	l, err := f.Link(ctx, target)           one per (address, port, user); shared
 //	a, err := l.Run(ctx, &fleet.Request{})  one sub-task
 //	f.Close()                               Goodbye to every agent
@@ -46,9 +46,6 @@ type Request struct {
 	// is stdout, 2 stderr. It must not block.
 	Output func(stream uint8, p []byte)
 }
-
-// Opener reads blobs named in manifests, and manifests themselves.
-type Opener = stage.Opener
 
 // Answer is what became of a sub-task that ran.
 type Answer struct {

@@ -1,0 +1,162 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"volant/bootstrap"
+	"volant/wire"
+	"volant/wire/session"
+)
+
+// builder makes connections to one agent.
+type builder interface {
+	// build returns a connection that is up. attempt counts from 0 since the
+	// link was last up, or ever.
+	build(ctx context.Context, attempt int) (*live, error)
+}
+
+// hostLink is the link to one agent, over whatever connection is up.
+type hostLink struct {
+	f      *Fleet
+	name   string
+	build  builder
+	window time.Duration // how long a lost link is tried again
+
+	mu      sync.Mutex // guards what follows
+	live    *live
+	last    *wire.Hello
+	attempt *attempt                 // under way
+	cancels map[wire.TaskID]struct{} // to be said again on the next connection
+	union   map[wire.Hash]bool       // union blobs sent
+	laid    map[wire.Hash]bool       // manifests counted by unionUsed
+}
+
+// attempt is one try to connect that any number of callers wait for.
+type attempt struct {
+	done chan struct{}
+	live *live
+	err  error
+}
+
+// Info implements Link.
+func (l *hostLink) Info() wire.Hello {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		return wire.Hello{}
+	}
+	return *l.last
+}
+
+// current is the connection when it is up, else nil.
+func (l *hostLink) current() *live {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.live.alive() {
+		return l.live
+	}
+	return nil
+}
+
+// get returns the connection, made when there is none. A link that was up
+// before is tried until the window since the given time is over.
+func (l *hostLink) get(ctx context.Context, since time.Time) (*live, error) {
+	for n := 0; ; n++ {
+		l.mu.Lock()
+		if l.live.alive() {
+			lv := l.live
+			l.mu.Unlock()
+			return lv, nil
+		}
+		again := l.last != nil
+		a := l.attempt
+		if a == nil {
+			a = &attempt{done: make(chan struct{})}
+			l.attempt = a
+			l.f.wg.Go(func() { l.try(a, n) }) // ends with the attempt, bounded by f.ctx
+		}
+		l.mu.Unlock()
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if a.err == nil {
+			return a.live, nil
+		}
+		if !again || final(a.err) || time.Since(since) > l.window || l.f.ctx.Err() != nil {
+			return nil, &Unreachable{Host: l.name, Err: a.err}
+		}
+		pause := min(100*time.Millisecond<<min(n, 6), 5*time.Second)
+		select { // full jitter
+		case <-time.After(pause/4 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// final tells errors that trying again does not mend.
+func final(err error) bool {
+	var be *bootstrap.Error
+	if !errors.As(err, &be) {
+		return false
+	}
+	switch be.Kind {
+	case bootstrap.KindConnect, bootstrap.KindTimeout, bootstrap.KindStart, bootstrap.KindUpload:
+		return false
+	}
+	return true
+}
+
+func (l *hostLink) try(a *attempt, n int) {
+	a.live, a.err = l.build.build(l.f.ctx, n)
+	l.mu.Lock()
+	l.attempt = nil
+	var cancels []wire.TaskID
+	if a.err == nil {
+		if l.last != nil {
+			l.f.cfg.Metrics.Reconnected()
+		}
+		l.live, l.last = a.live, a.live.hello
+		for id := range l.cancels {
+			cancels = append(cancels, id)
+		}
+		l.cancels = nil
+	}
+	l.mu.Unlock()
+	for _, id := range cancels {
+		a.live.say(&wire.Cancel{ID: id})
+	}
+	close(a.done)
+}
+
+// Reconnect implements Link.
+func (l *hostLink) Reconnect(ctx context.Context) (string, error) {
+	if lv := l.current(); lv != nil {
+		_ = lv.conn.Close(session.CodeReconnect, "asked to reconnect")
+	}
+	lv, err := l.get(ctx, time.Time{}) // no window: one attempt
+	if err != nil {
+		return "", err
+	}
+	return lv.hello.BootID, nil
+}
+
+// goodbye ends the session on the agent.
+func (l *hostLink) goodbye() {
+	lv := l.current()
+	if lv == nil {
+		return
+	}
+	lv.say(&wire.Goodbye{})
+	select {
+	case <-lv.conn.Context().Done():
+	case <-time.After(2 * time.Second):
+	}
+	_ = lv.conn.Close(session.CodeDone, "")
+}

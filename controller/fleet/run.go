@@ -1,0 +1,330 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"lukechampine.com/blake3"
+
+	"volant/stage"
+	"volant/wire"
+	"volant/wire/frame"
+)
+
+// endedTimeout bounds the wait for the end of a cancelled sub-task.
+const endedTimeout = 15 * time.Second
+
+// exchange is one sub-task on its way through however many connections.
+type exchange struct {
+	l    *hostLink
+	r    *Request
+	sent *wire.Hello // the agent it was last sent to; nil: not yet
+	ans  Answer
+	// broken counts slots lost while the link stayed up.
+	broken int
+	got    struct { // of the file being received
+		size int64
+		sum  *blake3.Hasher
+		done *wire.FileDone
+		err  error
+	}
+}
+
+// Run implements Link.
+func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
+	begin := time.Now()
+	x := &exchange{l: l, r: r}
+	r.Task.Files = make([]wire.TaskFile, len(r.Files))
+	for i, f := range r.Files {
+		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
+	}
+	body, err := x.deliver(ctx)
+	if r.Sink != nil {
+		err = x.closeSink(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := new(wire.Outcome)
+	if err := frame.Unmarshal(body, out); err != nil {
+		return nil, fmt.Errorf("decoding the result: %w", err)
+	}
+	switch f := out.Fault; {
+	case f == nil && out.Result.Dict == nil:
+		return nil, errors.New("the agent sent neither a result nor a fault")
+	case f == nil:
+	case f.Code == wire.FaultLost:
+		return nil, ErrLost
+	default:
+		return nil, f
+	}
+	if strings.HasPrefix(out.Path, "python") {
+		l.unionUsed(r)
+	}
+	x.ans.Outcome, x.ans.Total = out, time.Since(begin)
+	return &x.ans, nil
+}
+
+// deliver sends the sub-task and returns its encoded outcome, across lost
+// connections: after one the agent is asked what became of it.
+func (x *exchange) deliver(ctx context.Context) ([]byte, error) {
+	lost := time.Now()
+	for {
+		lv, err := x.l.get(ctx, lost)
+		if err != nil {
+			if ctx.Err() != nil && x.sent != nil {
+				x.l.cancelLater(x.r.Task.ID)
+			}
+			return nil, err
+		}
+		lv.active.Add(1)
+		body, err := x.once(ctx, lv)
+		lv.active.Add(-1)
+		switch {
+		case err == nil:
+			return body, nil
+		case ctx.Err() != nil && x.sent != nil:
+			x.cancel(lv)
+			return nil, context.Cause(ctx)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !errors.Is(err, errLink):
+			return nil, err
+		}
+		lost = time.Now()
+		x.ans.Reconnects++
+	}
+}
+
+// once tries over one connection. errLink: it was lost on the way.
+func (x *exchange) once(ctx context.Context, lv *live) ([]byte, error) {
+	for {
+		begin := time.Now()
+		s, err := lv.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x.ans.Wait += time.Since(begin)
+		body, again, err := x.over(ctx, lv, s)
+		switch {
+		case err == nil && !again:
+			lv.ack(x.r.Task.ID)
+			lv.put(s)
+			return body, nil
+		case err == nil:
+			lv.put(s)
+			continue // unknown there: send it
+		}
+		s.s.Reset()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var gone *lostSlot
+		if !errors.As(err, &gone) {
+			return nil, err
+		}
+		if !lv.alive() {
+			return nil, errLink
+		}
+		// The agent gave up this slot alone, or broke the protocol: ask it what
+		// became of the sub-task, but not for ever.
+		x.l.f.log.Debug("Slot lost", "task", x.r.Task.ID.String(), "err", err)
+		if x.broken++; x.broken > maxBroken {
+			return nil, fmt.Errorf("the agent breaks the protocol: %w", err)
+		}
+	}
+}
+
+// maxBroken is how many slots one sub-task may lose while its link is up.
+const maxBroken = 3
+
+// lostSlot says that the stream or what came over it is of no more use.
+type lostSlot struct{ err error }
+
+func (e *lostSlot) Error() string { return e.err.Error() }
+func (e *lostSlot) Unwrap() error { return e.err }
+
+// over sends or asks for the sub-task on a slot. again: it is unknown there
+// and is to be sent.
+func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, again bool, err error) {
+	for _, id := range lv.takeAcks() {
+		if err := s.w.Put(&wire.Ack{ID: id}); err != nil {
+			return nil, false, err
+		}
+	}
+	asking := x.sent != nil
+	if asking {
+		err = s.w.Put(&wire.Collect{ID: x.r.Task.ID})
+	} else {
+		err = s.w.Put(&x.r.Task)
+	}
+	if err != nil {
+		s.w.Discard()
+		return nil, false, err // too long or not encodable: nothing was sent
+	}
+	stop := context.AfterFunc(ctx, s.s.Reset)
+	defer func() {
+		if !stop() && err == nil {
+			err = context.Cause(ctx)
+		}
+	}()
+	if !asking {
+		x.sent = lv.hello
+	}
+	if err := s.w.Flush(); err != nil {
+		return nil, false, &lostSlot{err}
+	}
+	if asking {
+		again, err = x.state(lv, s)
+		if err != nil || again {
+			return nil, again, err
+		}
+	}
+	body, err = x.listen(ctx, lv, s)
+	return body, false, err
+}
+
+// state reads what the agent knows of a sub-task that was sent before.
+func (x *exchange) state(lv *live, s *slot) (again bool, err error) {
+	m, err := s.r.Read()
+	if err != nil {
+		return false, &lostSlot{err}
+	}
+	st, ok := m.(*wire.State)
+	if !ok || st.ID != x.r.Task.ID {
+		return false, &lostSlot{fmt.Errorf("%s where State was due", m.Kind())}
+	}
+	switch st.State {
+	case wire.StateRunning, wire.StateDone:
+		return false, nil
+	case wire.StateUnknown:
+		// Only the very journal it was sent to can vouch that it never came.
+		if x.sent.BootID == lv.hello.BootID && x.sent.JournalID == lv.hello.JournalID {
+			x.sent = nil
+			return true, x.restart()
+		}
+	}
+	return false, ErrLost
+}
+
+// restart makes ready to send the sub-task again.
+func (x *exchange) restart() error {
+	if x.r.Sink == nil || x.got.size == 0 {
+		return nil
+	}
+	if r, ok := x.r.Sink.(stage.Restarter); ok && r.Restart() == nil {
+		x.got.size, x.got.sum, x.got.done, x.got.err = 0, nil, nil, nil
+		return nil
+	}
+	return errors.New("the link was lost while a file was received")
+}
+
+// listen follows the sub-task until its outcome is complete.
+func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error) {
+	var body []byte
+	for {
+		m, err := s.r.Read()
+		if err != nil {
+			return nil, &lostSlot{err}
+		}
+		switch m := m.(type) {
+		case *wire.Want:
+			if err := x.serve(ctx, s, m); err != nil {
+				return nil, err
+			}
+		case *wire.Started:
+		case *wire.Output:
+			if x.r.Output != nil {
+				x.r.Output(m.Stream, m.Data)
+			}
+		case *wire.Data:
+			x.receive(m.Data)
+		case *wire.FileDone:
+			x.got.done = m
+		case *wire.Result:
+			limit := uint64(wire.MaxResult)
+			if n := x.l.f.cfg.MaxResult; n > 0 {
+				limit = n
+			}
+			if uint64(len(body)+len(m.Data)) > limit+4096 { // the agent says FaultTooLarge before
+				return nil, &lostSlot{errors.New("a result larger than max_result")}
+			}
+			if body = append(body, m.Data...); !m.More {
+				return body, nil
+			}
+		default:
+			return nil, &lostSlot{fmt.Errorf("unexpected %s on a slot", m.Kind())}
+		}
+	}
+}
+
+func (x *exchange) receive(p []byte) {
+	if x.got.sum == nil {
+		x.got.sum = blake3.New(32, nil)
+	}
+	x.got.size += int64(len(p))
+	x.got.sum.Write(p)
+	x.l.f.cfg.Metrics.Staged("received", int64(len(p)))
+	if x.r.Sink == nil {
+		x.got.err = errors.New("the agent sent a file that nobody asked for")
+	}
+	if x.got.err == nil {
+		_, x.got.err = x.r.Sink.Write(p)
+	}
+}
+
+// closeSink tells the sink whether the file came whole, and returns the error
+// of the sub-task or else of the file.
+func (x *exchange) closeSink(err error) error {
+	ferr := x.got.err
+	var sum wire.Hash
+	if x.got.sum == nil {
+		x.got.sum = blake3.New(32, nil)
+	}
+	x.got.sum.Sum(sum[:0])
+	switch {
+	case err != nil:
+		ferr = err
+	case ferr != nil:
+	case x.got.done == nil && x.got.size == 0: // the module said in its result why there is none
+		_ = x.r.Sink.Close(errors.New("no file was sent"))
+		return nil
+	case x.got.done == nil || x.got.done.Size != x.got.size || x.got.done.Hash != sum:
+		ferr = stage.ErrHash
+	case x.got.done.Text != "":
+		ferr = errors.New(x.got.done.Text)
+	}
+	if cerr := x.r.Sink.Close(ferr); ferr == nil {
+		ferr = cerr
+	}
+	return ferr
+}
+
+// cancel tells the agent and waits until the sub-task's processes are gone.
+func (x *exchange) cancel(lv *live) {
+	id := x.r.Task.ID
+	ended := lv.expectEnded(id)
+	lv.say(&wire.Cancel{ID: id})
+	select {
+	case <-ended:
+	case <-time.After(endedTimeout):
+	}
+	if !lv.alive() {
+		x.l.cancelLater(id)
+	}
+}
+
+// cancelLater says Cancel when the agent is met again.
+func (l *hostLink) cancelLater(id wire.TaskID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancels == nil {
+		l.cancels = map[wire.TaskID]struct{}{}
+	}
+	if len(l.cancels) < wire.MaxWant {
+		l.cancels[id] = struct{}{}
+	}
+}
