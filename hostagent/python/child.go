@@ -2,117 +2,16 @@ package python
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"volant/hostagent/proc"
 )
-
-// killGrace is how long a process group has between TERM and KILL.
-const killGrace = 3 * time.Second
-
-// defaultMaxOutput bounds each of the streams of a module.
-const defaultMaxOutput = 64 << 20
-
-// capture reads one stream of a child into memory, up to max bytes.
-type capture struct {
-	r         *os.File
-	buf       []byte
-	truncated bool
-	max       int64
-	piece     func([]byte)
-	done      chan struct{}
-}
-
-func newCapture(max int64, piece func([]byte)) (*capture, *os.File, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("making a pipe: %w", err)
-	}
-	if max == 0 {
-		max = defaultMaxOutput
-	}
-	return &capture{r: r, max: max, piece: piece, done: make(chan struct{})}, w, nil
-}
-
-func (c *capture) keep(p []byte) {
-	if room := c.max - int64(len(c.buf)); int64(len(p)) > room {
-		p = p[:room]
-		c.truncated = true
-	}
-	c.buf = append(c.buf, p...)
-	if c.piece != nil && len(p) > 0 {
-		c.piece(p)
-	}
-}
-
-// read copies until the end of the stream, or until stop set a deadline that
-// has passed; then it takes what is there without waiting.
-func (c *capture) read() {
-	defer close(c.done)
-	var b [32 << 10]byte
-	for {
-		n, err := c.r.Read(b[:])
-		c.keep(b[:n])
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.drain(b[:])
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (c *capture) drain(b []byte) {
-	_ = c.r.SetReadDeadline(time.Time{})
-	raw, err := c.r.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = raw.Read(func(fd uintptr) bool {
-		for {
-			n, err := syscall.Read(int(fd), b)
-			if err == syscall.EINTR {
-				continue
-			}
-			if n <= 0 || err != nil {
-				return true // empty, or the end
-			}
-			c.keep(b[:n])
-		}
-	})
-}
-
-// lingering is how long a stream may stay open after the child ended: a
-// daemon it left behind holds the other end, and its output is not waited for.
-const lingering = 200 * time.Millisecond
-
-func (c *capture) finish() {
-	select {
-	case <-c.done:
-	case <-time.After(lingering):
-		_ = c.r.SetReadDeadline(time.Now())
-		<-c.done
-	}
-	c.r.Close()
-}
-
-// killGroup ends the process group: TERM, and KILL when it is still there
-// after the grace or when gone is not closed by then.
-func killGroup(pgid int, gone <-chan struct{}) {
-	_ = syscall.Kill(-pgid, syscall.SIGTERM)
-	select {
-	case <-gone:
-	case <-time.After(killGrace):
-	}
-	_ = syscall.Kill(-pgid, syscall.SIGKILL)
-}
 
 // extraPackages lists the packages below ansible that the extra directory
 // adds to, and whether it replaces files of the core's.
@@ -249,19 +148,23 @@ func (s *server) wait(ctx context.Context, events <-chan event, outs *streams, f
 						return Output{}, ctx.Err()
 					}
 					pid = e.PID
-				case <-time.After(killGrace):
+				case <-time.After(proc.KillGrace):
 					return Output{}, ctx.Err()
 				}
 			}
 			cancelled = nil
-			go killGroup(pid, gone) // ends after the grace at the latest
+			go proc.KillGroup(pid, gone) // ends after the grace at the latest
 		}
 	}
 }
 
+// lingering is how long a stream may stay open and quiet after the child
+// ended: a daemon it left behind holds the other end.
+const lingering = 200 * time.Millisecond
+
 // streams are both output pipes of a child.
 type streams struct {
-	c [2]*capture
+	c [2]*proc.Capture
 	w [2]*os.File
 }
 
@@ -273,7 +176,7 @@ func newStreams(max int64, output func(int, []byte)) (*streams, func(), error) {
 			piece = func(b []byte) { output(i+1, b) }
 		}
 		var err error
-		if s.c[i], s.w[i], err = newCapture(max, piece); err != nil {
+		if s.c[i], s.w[i], err = proc.NewCapture(max, piece); err != nil {
 			s.close()
 			return nil, nil, err
 		}
@@ -286,21 +189,24 @@ func newStreams(max int64, output func(int, []byte)) (*streams, func(), error) {
 
 func (s *streams) start() {
 	for _, c := range s.c {
-		go c.read() // ends with the stream, or when finish sets a deadline
+		go c.Read() // ends with the stream, or when Finish gives up waiting
 	}
 }
 
 func (s *streams) finish() Output {
-	s.c[0].finish()
-	s.c[1].finish()
-	return Output{Stdout: s.c[0].buf, Stderr: s.c[1].buf, Truncated: s.c[0].truncated || s.c[1].truncated}
+	var out Output
+	var cut [2]bool
+	out.Stdout, cut[0] = s.c[0].Finish(lingering)
+	out.Stderr, cut[1] = s.c[1].Finish(lingering)
+	out.Truncated = cut[0] || cut[1]
+	return out
 }
 
 // close releases what finish did not: after an early error.
 func (s *streams) close() {
 	for i := range s.c {
 		if s.c[i] != nil {
-			s.c[i].r.Close()
+			s.c[i].Close()
 		}
 		if s.w[i] != nil {
 			s.w[i].Close()

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
+
+	"volant/hostagent/proc"
 )
 
 // rawStr is text for Python that may hold bytes that are not UTF-8: they
@@ -18,31 +19,13 @@ type rawStr string
 // MarshalJSON writes the text in ASCII.
 func (s rawStr) MarshalJSON() ([]byte, error) { return appendJSONString(nil, string(s)), nil }
 
-func getenv(environ []string, key string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(environ[i], "="); ok && k == key {
-			return v
-		}
-	}
-	return ""
-}
-
 // lookPath finds a program on the PATH of environ.
 func lookPath(name string, environ []string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
+	path, ok := proc.Getenv(environ, "PATH")
+	if !ok {
+		path = proc.DefaultPath
 	}
-	path := getenv(environ, "PATH")
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
-	for _, dir := range filepath.SplitList(path) {
-		p := filepath.Join(dir, name)
-		if syscall.Access(p, 1) == nil {
-			return p, nil
-		}
-	}
-	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	return proc.Find(name, path)
 }
 
 // plain reports whether a shell would take the word as it stands.
@@ -54,20 +37,6 @@ func plain(s string) bool {
 		return false
 	}
 	return s != ""
-}
-
-// quote is shlex.quote.
-func quote(s string) string {
-	if s == "" {
-		return "''"
-	}
-	for _, r := range s {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r) {
-			continue
-		}
-		return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
-	}
-	return s
 }
 
 // commandLine is how the interpreter is run with args: directly when it is one
@@ -82,7 +51,7 @@ func commandLine(interpreter string, environ []string, args ...string) []string 
 	}
 	line := "exec " + interpreter
 	for _, a := range args {
-		line += " " + quote(a)
+		line += " " + proc.Quote(a)
 	}
 	return []string{"/bin/sh", "-c", line}
 }
@@ -105,7 +74,7 @@ func serverEnviron(environ []string) []string {
 func notFound(interpreter string, err error) Output {
 	rc, why := 126, err.Error()
 	switch {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
 		rc, why = 127, "not found"
 	case errors.Is(err, fs.ErrPermission):
 		why = "Permission denied"

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"volant/hostagent/proc"
 	"volant/wire/pyjson"
 	"volant/wire/value"
 )
@@ -87,7 +88,7 @@ func argsFile(r *Request) ([]byte, error) {
 		var b strings.Builder
 		for k, v := range r.Args.All() {
 			name, _ := value.Text(k)
-			b.WriteString(name + "=" + quote(value.Str(v)) + " ")
+			b.WriteString(name + "=" + proc.Quote(value.Str(v)) + " ")
 		}
 		return []byte(b.String()), nil
 	}
@@ -108,7 +109,7 @@ func runCommand(ctx context.Context, r *Request, argv []string, forked func(int)
 	if argv[0] == "/bin/sh" && len(argv) > 3 { // commandLine's shell form: arguments go into the line
 		line := argv[2]
 		for _, a := range argv[3:] {
-			line += " " + quote(a)
+			line += " " + proc.Quote(a)
 		}
 		argv = []string{argv[0], argv[1], line}
 	}
@@ -130,7 +131,7 @@ func runCommand(ctx context.Context, r *Request, argv []string, forked func(int)
 		forked(cmd.Process.Pid)
 	}
 	gone := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { killGroup(cmd.Process.Pid, gone) })
+	stop := context.AfterFunc(ctx, func() { proc.KillGroup(cmd.Process.Pid, gone) })
 	_ = cmd.Wait() // the state says it all
 	close(gone)
 	stop()
