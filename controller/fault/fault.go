@@ -45,6 +45,9 @@ type Error struct {
 	// Cause is shown after this link; NoFollow leaves it out of the texts.
 	Cause    error
 	NoFollow bool
+	// During says that the error came up while another, not shown, was handled:
+	// its text is then never joined with that of the link it caused.
+	During bool
 	// Redacted shows the origin without the lines around it.
 	Redacted bool
 }
@@ -97,6 +100,7 @@ func KindOf(err error) Kind {
 // link is the chain as the texts need it.
 type link struct {
 	msg, context, help string
+	apart              bool // never joined with the link in front
 	next               *link
 }
 
@@ -119,7 +123,7 @@ func chain(err error, depth int) *link {
 		l.msg, l.next = strings.TrimSpace(err.Error()), nil
 		return l
 	}
-	l := &link{msg: strings.TrimSpace(e.Msg), context: e.context(), help: e.Help}
+	l := &link{msg: strings.TrimSpace(e.Msg), context: e.context(), help: e.Help, apart: e.During}
 	if e.Cause != nil && !e.NoFollow {
 		l.next = chain(e.Cause, depth+1)
 	}
@@ -160,7 +164,7 @@ func Verbose(err error) string {
 	for l := chain(err, 0); l != nil; {
 		messages := []string{l.msg}
 		next := l.next
-		for next != nil {
+		for next != nil && !next.apart {
 			if (next.context != "" || next.help != "") && (next.context != l.context || next.help != l.help) {
 				break
 			}

@@ -17,7 +17,9 @@ import (
 func Coerce(k Keyword, v any, pos value.Pos) (any, error) {
 	spec := k.Spec()
 	bad := func(kind string) error {
-		return fault.New(fault.Generic, orPos(v, pos), "The value %s could not be converted to '%s'.", value.Repr(v), kind)
+		e := fault.New(fault.Generic, orPos(v, pos), "The value %s could not be converted to '%s'.", value.Repr(v), kind)
+		e.During = true
+		return e
 	}
 	switch spec.Kind {
 	case String:

@@ -76,6 +76,10 @@ func (l *Loader) fields(c *class, in []entry, pos value.Pos) (Keywords, *value.D
 				v, err = loadTags(v, e.valPos)
 			case ModuleDefaults:
 				v, err = l.loadModuleDefaults(v, e.valPos)
+			case When, ChangedWhen, FailedWhen:
+				if _, ok := v.(*value.List); !ok {
+					v = value.ListOf(v)
+				}
 			}
 			if err != nil {
 				return nil, nil, err

@@ -151,7 +151,7 @@ func (l *Loader) loadRole(u *roleUse, p *Play, opt roleOptions) (*Role, error) {
 	if l.depth++; l.depth > maxDepth {
 		return nil, fault.New(fault.Generic, u.pos, "A recursion loop was detected with the roles specified. "+
 			"Make sure child roles do not have dependencies on parent roles").Because(
-			&fault.Error{Msg: "maximum recursion depth exceeded"})
+			&fault.Error{Msg: "maximum recursion depth exceeded while calling a Python object"})
 	}
 	defer func() { l.depth-- }()
 	r := &Role{
