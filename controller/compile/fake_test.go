@@ -28,6 +28,8 @@ func (names) Action(name string, collections []string) (string, bool, error) {
 	return "", false, nil
 }
 
+func (names) AddDir(string) {}
+
 func (names) Lookup(name string) bool { return has(strings.Fields(lookupNames), name) }
 
 func (names) RolePath(string, []string) (role, path, collection string, ok bool) {

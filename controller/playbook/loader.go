@@ -26,6 +26,9 @@ type Plugins interface {
 	// ok is false when nothing of that name is installed. A redirect or
 	// removal that the reference refuses is an error.
 	Action(name string, collections []string) (resolved string, ok bool, err error)
+	// AddDir makes the plugin directories (library, ...) below dir known: that
+	// of a playbook or of a role.
+	AddDir(dir string)
 	// Lookup reports whether a lookup plugin of that name exists (with_X).
 	Lookup(name string) bool
 	// RolePath finds a collection role: "ns.coll.role", or a plain name in one

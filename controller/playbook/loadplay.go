@@ -42,6 +42,7 @@ func (l *Loader) plays(file string, vars *value.Dict) ([]*Play, error) {
 	before := l.basedir
 	l.basedir = filepath.Dir(file)
 	defer func() { l.basedir = before }()
+	l.Plugins.AddDir(l.basedir)
 	data, _, err := l.Files.LoadFile(file)
 	if err != nil {
 		return nil, err

@@ -207,6 +207,9 @@ func (l *Loader) loadRoleFiles(r *Role, opt roleOptions) error {
 	if err != nil {
 		return err
 	}
+	if r.Collection == "" {
+		l.Plugins.AddDir(r.Path)
+	}
 	r.Keywords.Set(Collections, value.Strings(r.Collections...), value.Pos{})
 	tasks, _, err := l.roleFile(r, "tasks", opt.from["tasks"], false)
 	if err != nil {

@@ -52,8 +52,9 @@ func (f *Files) Read(path string) (data []byte, encrypted bool, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, &fault.Error{Kind: fault.NotFound, Class: "AnsibleFileNotFound",
-			Msg:  "Unable to retrieve file contents. Could not find or access '" + path + "' on the Ansible Controller.",
-			Help: "If you are using a module and expect the file to exist on the remote, see the remote_src option."}
+			Msg: "Unable to retrieve file contents.\nCould not find or access '" + path + "' on the Ansible Controller.\n" +
+				"If you are using a module and expect the file to exist on the remote, see the remote_src option",
+			Cause: osError(err, path)}
 	case err != nil:
 		return nil, false, &fault.Error{Kind: fault.Parser, Cause: osError(err, path),
 			Msg: "An error occurred while trying to read the file " + quote(path) + "."}

@@ -1,0 +1,229 @@
+package compile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"volant/actions"
+	"volant/controller/fault"
+	"volant/controller/playbook"
+	"volant/controller/union"
+	"volant/wire/value"
+)
+
+// Catalog answers what the names of a project mean, from what is installed:
+// ansible-core, collections, and the library directories of the project. It is
+// the playbook.Plugins of a run. It is used by one goroutine at a time.
+type Catalog struct {
+	// Union resolves modules; nil when no ansible-core is installed: then only
+	// what needs none is known.
+	Union *union.Union
+	// Natives are the modules an agent runs without Python, by short name.
+	Natives []string
+	// Lookups reports whether we have a lookup.
+	Lookups func(name string) bool
+	Sink    fault.Sink
+
+	library, utils []string
+	resolved       map[string]resolved
+}
+
+type resolved struct {
+	name string
+	ok   bool
+	err  error
+}
+
+var _ playbook.Plugins = (*Catalog)(nil)
+
+// AddDir makes the library and module_utils directories below dir (a playbook's
+// or a role's) known.
+func (c *Catalog) AddDir(dir string) {
+	for sub, to := range map[string]*[]string{"library": &c.library, "module_utils": &c.utils} {
+		path := filepath.Join(dir, sub)
+		if st, err := os.Stat(path); err == nil && st.IsDir() && !has(*to, path) {
+			*to = append(*to, path)
+			clear(c.resolved)
+		}
+	}
+}
+
+// Scope is where the union looks for the names of a task with that search list.
+func (c *Catalog) Scope(collections []string) union.Scope {
+	return union.Scope{Collections: collections, Library: c.library, ModuleUtils: c.utils}
+}
+
+// Action implements playbook.Plugins.
+func (c *Catalog) Action(name string, collections []string) (string, bool, error) {
+	key := name + "\x00" + strings.Join(collections, "\x00")
+	r, ok := c.resolved[key]
+	if !ok {
+		r = c.resolve(name, collections)
+		if c.resolved == nil {
+			c.resolved = map[string]resolved{}
+		}
+		c.resolved[key] = r
+	}
+	return r.name, r.ok, r.err
+}
+
+func (c *Catalog) resolve(name string, collections []string) resolved {
+	if !validName(name) {
+		return resolved{}
+	}
+	short := actions.Short(name)
+	own := !strings.Contains(short, ".") && (has(actions.Names(), short) || has(c.Natives, short))
+	if c.Union == nil {
+		return resolved{name: "ansible.builtin." + short, ok: own}
+	}
+	names, err := c.Union.Names(name, c.Scope(collections))
+	switch removed := (*union.RemovedError)(nil); {
+	case err == nil && len(names) > 0:
+		return resolved{name: names[len(names)-1], ok: true}
+	case errors.As(err, &removed):
+		return resolved{err: fault.New(fault.Generic, value.Pos{}, "%s", removed.Msg)}
+	case own:
+		return resolved{name: "ansible.builtin." + short, ok: true}
+	}
+	if plugin := c.plugin("action", name, collections); plugin != "" {
+		return resolved{name: plugin, ok: true}
+	}
+	return resolved{}
+}
+
+// validName reports whether text can name a plugin: no spaces, slashes or
+// templates.
+func validName(name string) bool {
+	for _, r := range name {
+		if r != '_' && r != '.' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// plugin finds a Python plugin file of a kind in collections and returns its
+// full name, or "".
+func (c *Catalog) plugin(kind, name string, collections []string) string {
+	for _, full := range qualified(name, collections) {
+		ns := strings.SplitN(full, ".", 3)
+		if len(ns) < 3 || ns[0]+"."+ns[1] == "ansible.builtin" || ns[0]+"."+ns[1] == "ansible.legacy" {
+			continue
+		}
+		dir := c.collection(ns[0] + "." + ns[1])
+		if dir == "" {
+			continue
+		}
+		file := filepath.Join(dir, "plugins", kind, strings.ReplaceAll(ns[2], ".", "/")+".py")
+		if _, err := os.Stat(file); err == nil {
+			return full
+		}
+	}
+	return ""
+}
+
+// qualified are the full names that a name may stand for.
+func qualified(name string, collections []string) []string {
+	if strings.Count(name, ".") >= 2 {
+		return []string{name}
+	}
+	var out []string
+	for _, coll := range collections {
+		out = append(out, coll+"."+name)
+	}
+	return out
+}
+
+func (c *Catalog) collection(name string) string {
+	if c.Union == nil {
+		return ""
+	}
+	return c.Union.CollectionDir(name)
+}
+
+// Lookup implements playbook.Plugins.
+func (c *Catalog) Lookup(name string) bool {
+	if c.Lookups != nil && c.Lookups(actions.Short(name)) {
+		return true
+	}
+	if c.Union != nil && !strings.Contains(actions.Short(name), ".") {
+		if _, err := os.Stat(filepath.Join(c.Union.Core().Path, "plugins", "lookup", actions.Short(name)+".py")); err == nil {
+			return true
+		}
+	}
+	return c.plugin("lookup", name, nil) != ""
+}
+
+// RolePath implements playbook.Plugins.
+func (c *Catalog) RolePath(name string, collections []string) (role, path, collection string, ok bool) {
+	if strings.Count(name, ".") >= 2 {
+		collections = nil
+	}
+	for _, full := range qualified(name, collections) {
+		ns := strings.SplitN(full, ".", 3)
+		if len(ns) < 3 || !validName(full) {
+			continue
+		}
+		coll := ns[0] + "." + ns[1]
+		dir := c.collection(coll)
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, "roles", strings.ReplaceAll(ns[2], ".", "/"))
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return ns[2], path, coll, true
+		}
+	}
+	return "", "", "", false
+}
+
+// PlaybookPath implements playbook.Plugins.
+func (c *Catalog) PlaybookPath(name string) (path, collection string, ok bool) {
+	ns := strings.SplitN(name, ".", 3)
+	if len(ns) < 3 || !validName(name) {
+		return "", "", false
+	}
+	coll := ns[0] + "." + ns[1]
+	dir := c.collection(coll)
+	if dir == "" {
+		return "", "", false
+	}
+	base := filepath.Join(dir, "playbooks", strings.ReplaceAll(ns[2], ".", "/"))
+	for _, ext := range []string{".yml", ".yaml", ".json"} {
+		if _, err := os.Stat(base + ext); err == nil {
+			return base + ext, coll, true
+		}
+	}
+	return "", "", false
+}
+
+// CollectionOf implements playbook.Plugins.
+func (c *Catalog) CollectionOf(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(abs, "/")
+	for i := len(parts) - 4; i >= 0; i-- {
+		if parts[i] != "ansible_collections" {
+			continue
+		}
+		name := parts[i+1] + "." + parts[i+2]
+		if dir := c.collection(name); dir != "" && strings.HasPrefix(abs, dir+"/") {
+			return name
+		}
+		return ""
+	}
+	return ""
+}
+
+// ActionGroup implements playbook.Plugins.
+func (c *Catalog) ActionGroup(group string) (members, extends []string, ok bool) {
+	i := strings.LastIndexByte(group, '.')
+	if c.Union == nil || i < 0 {
+		return nil, nil, false
+	}
+	return c.Union.ActionGroup(group[:i], group[i+1:])
+}
