@@ -70,3 +70,10 @@ type Loader struct {
 
 // NewID returns an identity for a task that is made rather than loaded.
 func (l *Loader) NewID() uint64 { return l.id() }
+
+// Quiet returns a loader that shows no warnings, to look ahead with.
+func (l *Loader) Quiet() *Loader {
+	c := *l
+	c.Sink = nil
+	return &c
+}

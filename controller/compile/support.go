@@ -1,0 +1,131 @@
+package compile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"volant/actions"
+)
+
+// Have is the Support of a run: a catalog, and what the controller itself has.
+type Have struct {
+	Catalog *Catalog
+	// Filter, Test and Lookup report whether the template layer has one.
+	Filter, Test, Lookup func(name string) bool
+	// Connections, Becomes and Strategies are the names supported.
+	Connections, Becomes, Strategies []string
+	// Dirs are the directories whose filter_plugins, test_plugins,
+	// lookup_plugins and action_plugins a project may have.
+	Dirs []string
+}
+
+var _ Support = (*Have)(nil)
+
+const needsPython = "it is a Python plugin, which Volant does not load"
+
+// Action implements Support.
+func (h *Have) Action(resolved string, collections []string) string {
+	c := h.Catalog
+	short := actions.Short(resolved)
+	if !strings.Contains(short, ".") {
+		if has(actions.Names(), short) {
+			return ""
+		}
+		if file := h.projectPlugin("action", short); file != "" {
+			return "its action plugin " + file + " is Python, which Volant does not load"
+		}
+	} else if c.plugin("action", resolved, nil) != "" {
+		return "its collection has an action plugin for it in Python, which Volant does not load"
+	}
+	if c.Union == nil {
+		if has(c.Natives, short) {
+			return ""
+		}
+		return "no ansible-core was found that has the module"
+	}
+	if m, err := c.Union.Resolve(resolved, c.Scope(collections)); err != nil {
+		if has(c.Natives, short) {
+			return ""
+		}
+		return err.Error()
+	} else if strings.HasSuffix(m.Path, ".ps1") {
+		return "it is a module for Windows"
+	}
+	return ""
+}
+
+// Plugin implements Support.
+func (h *Have) Plugin(kind, name string, collections []string) (string, bool) {
+	short := actions.Short(name)
+	own := map[string]func(string) bool{"filter": h.Filter, "test": h.Test, "lookup": h.Lookup}[kind]
+	switch {
+	case own != nil && (own(name) || own(short)):
+		return "", true
+	case kind == "connection" && has(h.Connections, short), kind == "become" && has(h.Becomes, short),
+		kind == "strategy" && has(h.Strategies, short):
+		return "", true
+	}
+	if h.installed(kind, name, short, collections) {
+		return needsPython, true
+	}
+	return "", false
+}
+
+// installed reports whether the reference would find the plugin: in the
+// project, in ansible-core or in a collection. Filters and tests of the project
+// and collections are not told apart by file name there, so any file counts
+// that holds the name.
+func (h *Have) installed(kind, name, short string, collections []string) bool {
+	if h.projectPlugin(kind, short) != "" || h.Catalog.plugin(kind, name, collections) != "" {
+		return true
+	}
+	if (kind == "filter" || kind == "test") && strings.Count(name, ".") >= 2 {
+		ns := strings.SplitN(name, ".", 3)
+		return h.Catalog.collection(ns[0]+"."+ns[1]) != "" && defines(filepath.Join(h.Catalog.collection(ns[0]+"."+ns[1]), "plugins", kind), ns[2])
+	}
+	if u := h.Catalog.Union; u != nil && !strings.Contains(short, ".") {
+		dir := filepath.Join(u.Core().Path, "plugins", kind)
+		if _, err := os.Stat(filepath.Join(dir, short+".py")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// projectPlugin finds a plugin of the project by name.
+func (h *Have) projectPlugin(kind, name string) string {
+	for _, dir := range h.Dirs {
+		dir = filepath.Join(dir, kind+"_plugins")
+		file := filepath.Join(dir, name+".py")
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+		if (kind == "filter" || kind == "test") && defines(dir, name) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// maxPlugin bounds the plugin files that are searched for a name.
+const maxPlugin = 1 << 20
+
+// defines reports whether a Python file of the directory has the name as a
+// quoted text, as FilterModule.filters lists it.
+func defines(dir, name string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.py"))
+	for _, f := range files {
+		if st, err := os.Stat(f); err != nil || st.Size() > maxPlugin {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		if s := string(b); strings.Contains(s, "'"+name+"'") || strings.Contains(s, `"`+name+`"`) {
+			return true
+		}
+	}
+	return false
+}
