@@ -8,15 +8,19 @@ package modules
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"volant/hostagent/proc"
+	"volant/wire/argspec"
 	"volant/wire/value"
 )
 
 // Result is a module's result dict, as the Python module would print it.
 type Result = *value.Dict
 
-// Module is one native module.
+// Module is one native module. Its error is a *HandBack, or a fault of ours
+// or of the host that is no result: a module that fails says so in its Result.
 type Module func(ctx context.Context, env *Env, args *value.Dict) (Result, error)
 
 // HandBack is the error of a native module that leaves the case to the Python
@@ -33,39 +37,36 @@ func handBack(format string, args ...any) error {
 // Env is what a module may know and touch besides its arguments. It is made
 // per sub-task.
 type Env struct {
-	Name      string // module name as the task wrote it, for messages: "copy", "ansible.builtin.copy"
-	Check     bool
-	Diff      bool
-	NoLog     bool
-	Verbosity int
-	Version   string // ansible-core's, such as "2.19.12"
+	Name    string // module name as the task has it, for messages: "copy", "ansible.legacy.copy"
+	Check   bool
+	Diff    bool
+	NoLog   bool
+	Version string // ansible-core's, such as "2.19.12"
 
 	Environ         []string // the sub-task's environment, KEY=VALUE: login's plus the task's
 	Cwd             string   // working directory; empty: the process's
 	Umask           int      // -1: the process's
 	Tmpdir          string   // the sub-task's staging directory
-	RemoteTmp       string   // where modules make temporary files of their own, "~/.ansible/tmp"
-	ShellExecutable string   // "/bin/sh"
-	SELinuxSpecial  []string // file systems that SELinux treats specially
+	ShellExecutable string   // "/bin/sh" when empty
 	IgnoreUnknown   bool     // unknown arguments are ignored
-	Python          string   // interpreter for facts about Python, when known
+	Python          string   // interpreter that a hand-back would use, when known
+	PythonVersion   []int    // of that interpreter, when known
 
 	Now func() time.Time // nil: time.Now
-	// Output receives pieces of a command's output while it runs, when set.
+	// Output receives pieces of a command's output (stream 1 or 2) while it
+	// runs, Forked the process group of what was started. Both may be nil.
 	Output func(stream int, p []byte)
+	Forked func(pgid int)
 
 	warnings     []string
 	deprecations []any
+	truncated    bool // a command's output went beyond the limit
 }
 
 // Getenv returns the value of a variable of the sub-task's environment.
 func (e *Env) Getenv(key string) string {
-	for i := len(e.Environ) - 1; i >= 0; i-- {
-		if kv := e.Environ[i]; len(kv) > len(key) && kv[len(key)] == '=' && kv[:len(key)] == key {
-			return kv[len(key)+1:]
-		}
-	}
-	return ""
+	v, _ := proc.Getenv(e.Environ, key)
+	return v
 }
 
 func (e *Env) now() time.Time {
@@ -78,4 +79,16 @@ func (e *Env) now() time.Time {
 // Warn adds a warning to the result.
 func (e *Env) Warn(format string, args ...any) {
 	e.warnings = append(e.warnings, fmt.Sprintf(format, args...))
+}
+
+// args is what argument types expand ~ and $VAR with.
+func (e *Env) args() argspec.Environment { return argspec.Environment{Getenv: e.Getenv} }
+
+// p is path as system calls of this process need it: the sub-task's working
+// directory is not the process's.
+func (e *Env) p(path string) string {
+	if filepath.IsAbs(path) || e.Cwd == "" {
+		return path
+	}
+	return e.Cwd + "/" + path
 }

@@ -1,0 +1,11 @@
+package modules
+
+// Table is every native module by the name of the ansible.builtin module it
+// stands in for.
+var Table = map[string]Module{
+	"command": commandModule,
+	"ping":    native(ping),
+	"shell":   shellModule,
+	"slurp":   native(slurp),
+	"stat":    native(statModule),
+}
