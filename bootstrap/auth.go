@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -144,13 +145,22 @@ func (a *authenticator) keyFile(id identity, held map[string]ssh.Signer) (signer
 		note("Load key %q: invalid format", id.path)
 		return nil, public
 	}
+	pem := make([]byte, st.Size())
+	n, err := io.ReadFull(f, pem)
+	if err != nil {
+		note("Load key %q: %s", id.path, plain(err))
+		return nil, public
+	}
+	if public == nil { // a .pub file given as identity names a key in the agent
+		if key, _, _, _, err := ssh.ParseAuthorizedKey(pem[:n]); err == nil {
+			return nil, key
+		}
+	}
 	if owner, ok := st.Sys().(*syscall.Stat_t); ok && st.Mode().Perm()&0o077 != 0 && int(owner.Uid) == os.Getuid() {
 		note("Permissions %04o for '%s' are too open.\r\nIt is required that your private key files are NOT accessible by others.\r\nThis private key will be ignored.\r\nLoad key %q: bad permissions",
 			st.Mode().Perm(), id.path, id.path)
 		return nil, public
 	}
-	pem := make([]byte, st.Size())
-	n, _ := f.Read(pem)
 	signer, err = ssh.ParsePrivateKey(pem[:n])
 	var locked *ssh.PassphraseMissingError
 	switch {
@@ -163,11 +173,6 @@ func (a *authenticator) keyFile(id identity, held map[string]ssh.Signer) (signer
 		}
 		return nil, public
 	case err != nil:
-		if public == nil { // a .pub file given as identity names a key in the agent
-			if public, _, _, _, err = ssh.ParseAuthorizedKey(pem[:n]); err == nil {
-				return nil, public
-			}
-		}
 		note("Load key %q: error in libcrypto", id.path)
 		return nil, public
 	}

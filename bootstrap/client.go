@@ -49,19 +49,22 @@ func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit
 		return Output{}, viaSSH(KindConnect, err, "opening a session: %v", err)
 	}
 	defer sess.Close()
-	stdout, stderr := &bounded{limit: limit}, &bounded{limit: limit}
+	over := sync.OnceFunc(func() { sess.Close() })
+	stdout, stderr := &bounded{limit: limit, full: over}, &bounded{limit: limit, full: over}
 	sess.Stdin, sess.Stdout, sess.Stderr = stdin, stdout, stderr
-	stop := context.AfterFunc(ctx, func() { sess.Close() })
-	defer stop()
-	err = sess.Run(command)
+	done := make(chan error, 1)
+	go func() { done <- sess.Run(command) }() // ends with the command, or with the connection
+	select {
+	case err = <-done:
+	case <-ctx.Done(): // a host that does not answer must not hold us
+		return Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, ctx.Err()
+	}
 	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	var exit *ssh.ExitError
 	switch {
-	case ctx.Err() != nil:
-		return out, ctx.Err()
 	case stdout.over || stderr.over:
 		return out, hostError(KindNoise, nil, "the host printed more than %d bytes", limit)
-	case err == nil:
+	case err == nil || errors.Is(err, io.EOF): // EOF: the command ended well before it had read all of stdin
 		return out, nil
 	case errors.As(err, &exit):
 		if out.Code = exit.ExitStatus(); exit.Signal() != "" {
@@ -90,13 +93,15 @@ type bounded struct {
 	buf   bytes.Buffer
 	limit int
 	over  bool
+	full  func() // called when more comes
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.buf.Len()+len(p) > b.limit {
+	if b.over || b.buf.Len()+len(p) > b.limit {
 		b.over = true
+		b.full()
 		return 0, fmt.Errorf("more than %d bytes", b.limit)
 	}
 	return b.buf.Write(p)
@@ -106,5 +111,5 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (b *bounded) Bytes() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.buf.Bytes()
+	return bytes.Clone(b.buf.Bytes())
 }

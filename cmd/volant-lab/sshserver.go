@@ -55,7 +55,12 @@ func (c *serveProcessCmd) Run(ctx context.Context) error {
 		all.Go(func() { s.accept(ctx, ln) }) // ends when the listener is closed
 	}
 	<-ctx.Done()
-	all.Wait()
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }() // ends with the last connection, or with the process
+	select {
+	case <-done:
+	case <-time.After(300 * time.Millisecond): // a program of a session may run on, as with a real sshd
+	}
 	return nil
 }
 
