@@ -153,6 +153,17 @@ type Outcome struct {
 	Path    string  `cbor:"2,keyasint,omitempty"` // native, python, raw, or "python (handed back: why)"
 	Timings Timings `cbor:"3,keyasint,omitempty"`
 	Fault   *Fault  `cbor:"4,keyasint,omitempty"`
+	// Found is the interpreter that discovery found; nil when Task.Python did
+	// not ask for discovery. It is there whatever path the module took.
+	Found *Interpreter `cbor:"5,keyasint,omitempty"`
+}
+
+// Interpreter is the outcome of interpreter discovery.
+type Interpreter struct {
+	Path string `cbor:"1,keyasint"` // the fact discovered_interpreter_python
+	// Warnings are the reference's, with %s where the host's name in quotes goes.
+	Warnings []string `cbor:"2,keyasint,omitempty"`
+	Absent   bool     `cbor:"3,keyasint,omitempty"` // none was found: Path is the fallback
 }
 
 // Timings are durations in nanoseconds.

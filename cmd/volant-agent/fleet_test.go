@@ -14,7 +14,6 @@ import (
 	"volant/controller/fleet"
 	"volant/hostagent/sim"
 	"volant/wire"
-	"volant/wire/session"
 	"volant/wire/value"
 )
 
@@ -149,5 +148,3 @@ func BenchmarkPing(b *testing.B) {
 		}
 	}
 }
-
-var _ = session.CodeDone

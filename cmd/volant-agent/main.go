@@ -1,3 +1,47 @@
+// Command volant-agent is the agent on a managed host.
+//
+//	volant-agent enrol      read a controller's wishes on stdin (package bootstrap/enrol), see that an agent serves it
+//	volant-agent serve      run the agent of a home until SIGTERM
+//	volant-agent worker     speak frames on stdin and stdout, as another user's helper of an agent
+//	volant-agent install    put this binary into a home and start it
+//	volant-agent status     what serves, whom, since when
+//	volant-agent keys       list or revoke the controllers an agent serves
+//	volant-agent uninstall  end the agent and remove everything
+//	volant-agent version    release and protocol of this binary
 package main
 
-func main() {}
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Enrol     enrolCmd     `cmd:"" help:"Enrol the controller described on standard input; for the bootstrap over SSH."`
+	Serve     serveCmd     `cmd:"" help:"Serve links until SIGTERM."`
+	Worker    workerCmd    `cmd:"" help:"Run sub-tasks for an agent over standard input and output."`
+	Install   installCmd   `cmd:"" help:"Put this binary into a home and start it."`
+	Status    statusCmd    `cmd:"" help:"Show what serves a home."`
+	Keys      keysCmd      `cmd:"" help:"List or revoke the controllers that an agent serves."`
+	Uninstall uninstallCmd `cmd:"" help:"End the agent and remove everything it keeps."`
+	Version   versionCmd   `cmd:"" help:"Show the release and the protocol."`
+}
+
+func main() {
+	log.SetOutput(io.Discard) // quic-go writes there about socket buffers
+	var c cli
+	k, err := kong.New(&c, kong.Name("volant-agent"), kong.Description("The Volant agent of a managed host."), kong.UsageOnError())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "volant-agent:", err)
+		os.Exit(1)
+	}
+	ctx, err := k.Parse(os.Args[1:])
+	k.FatalIfErrorf(err)
+	if err := ctx.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "volant-agent:", err)
+		os.Exit(1)
+	}
+}
