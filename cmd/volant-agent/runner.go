@@ -5,11 +5,12 @@ import (
 
 	"volant/hostagent"
 	"volant/hostagent/become"
-	"volant/hostagent/runner"
+	"volant/hostagent/modules"
 )
 
-// startWorker starts workers under other users.
 var startWorker become.Starter
 
 // newRunner makes what runs modules in this process.
-func newRunner(log *slog.Logger) (hostagent.Runner, error) { return runner.New(log), nil }
+func newRunner(log *slog.Logger) (hostagent.Runner, error) {
+	return modules.NewRunner(modules.RunnerOptions{Log: log}), nil
+}

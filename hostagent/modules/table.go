@@ -5,6 +5,7 @@ package modules
 var Table = map[string]Module{
 	"command": commandModule,
 	"ping":    native(ping),
+	"raw":     rawModule,
 	"setup":   native(setup, emptyFilter),
 	"shell":   shellModule,
 	"slurp":   native(slurp),

@@ -1,0 +1,235 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"volant/hostagent"
+	"volant/hostagent/python"
+	"volant/wire"
+	"volant/wire/value"
+)
+
+// RunnerOptions configure a Runner.
+type RunnerOptions struct {
+	// PythonDir is a private directory for the Python server's own file; empty:
+	// "python" in the cache of the first sub-task's Env.
+	PythonDir string
+	// NoNative sends everything that has a Python module there.
+	NoNative bool
+	Log      *slog.Logger
+}
+
+// runner runs natives in this process and the rest in Python.
+type runner struct {
+	opt RunnerOptions
+	log *slog.Logger
+
+	mu   sync.Mutex // guards pool
+	pool *python.Pool
+}
+
+// NewRunner returns the Runner that agents, workers and the local session use.
+func NewRunner(opt RunnerOptions) hostagent.Runner {
+	log := opt.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &runner{opt: opt, log: log}
+}
+
+// Close ends the Python servers.
+func (r *runner) Close() error {
+	r.mu.Lock()
+	p := r.pool
+	r.pool = nil
+	r.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	return p.Close()
+}
+
+func (r *runner) python(env *hostagent.Env) *python.Pool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pool == nil {
+		dir := r.opt.PythonDir
+		if dir == "" {
+			dir = filepath.Join(env.Cache, "python")
+		}
+		r.pool = python.NewPool(python.Options{Dir: dir, Log: r.log})
+	}
+	return r.pool
+}
+
+// builtin returns the short name of an ansible.builtin module.
+func builtin(name string) string {
+	for _, p := range []string{"ansible.builtin.", "ansible.legacy."} {
+		if s, ok := strings.CutPrefix(name, p); ok {
+			return s
+		}
+	}
+	return name
+}
+
+// Run runs one sub-task: natively where a native of that name may stand in and
+// covers the case, else in Python.
+func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*wire.Outcome, error) {
+	if t.Async > 0 {
+		return fault(wire.FaultModule, "asynchronous tasks are not supported by this agent"), nil
+	}
+	args := t.Args.Dict
+	if args == nil {
+		args = value.NewDict(0)
+	}
+	environ := environment(henv, t)
+	short := builtin(t.Module)
+	if short == "raw" {
+		return r.raw(ctx, henv, t, args, environ)
+	}
+	found := discover(ctx, t.Python, environ)
+	why := ""
+	native, ok := Table[short]
+	if ok && t.Native && (!r.opt.NoNative || t.Python == nil) {
+		env := r.env(henv, t, environ)
+		env.Python = found.Path
+		res, err := native(ctx, env, args.Clone())
+		var h *HandBack
+		switch {
+		case errors.As(err, &h):
+			why = h.Reason
+		case err != nil:
+			return nil, err
+		case env.truncated:
+			return tooLarge(), nil
+		default:
+			found.report(res)
+			res.Set("_ansible_parsed", true)
+			return &wire.Outcome{Result: wire.Dict{Dict: res}, Path: "native"}, nil
+		}
+	}
+	if t.Python == nil {
+		if why != "" {
+			return fault(wire.FaultInterpreter, fmt.Sprintf("The module %s needs Python for this (%s), and no ansible-core was found to send.", t.Module, why)), nil
+		}
+		return fault(wire.FaultModule, fmt.Sprintf("The module %s is not built into the agent, and no ansible-core was found to send.", t.Module)), nil
+	}
+	return r.runPython(ctx, henv, t, args, environ, found, why)
+}
+
+func fault(code wire.FaultCode, text string) *wire.Outcome {
+	return &wire.Outcome{Fault: &wire.Fault{Code: code, Text: text}}
+}
+
+func tooLarge() *wire.Outcome {
+	return fault(wire.FaultTooLarge, "The module's output is larger than max_result allows.")
+}
+
+// environment is the login's environment with the task's on top.
+func environment(env *hostagent.Env, t *wire.Task) []string {
+	if len(t.Environment) == 0 {
+		return env.Environ
+	}
+	set := make(map[string]bool, len(t.Environment))
+	for _, v := range t.Environment {
+		set[v.Name] = true
+	}
+	out := make([]string, 0, len(env.Environ)+len(t.Environment))
+	for _, kv := range env.Environ {
+		if k, _, _ := strings.Cut(kv, "="); !set[k] {
+			out = append(out, kv)
+		}
+	}
+	for _, v := range t.Environment {
+		out = append(out, v.Name+"="+v.Value)
+	}
+	return out
+}
+
+func taskOption(t *wire.Task, name string) any {
+	if t.Options.Dict == nil {
+		return nil
+	}
+	return t.Options.Dict.Lookup(name)
+}
+
+func (r *runner) env(henv *hostagent.Env, t *wire.Task, environ []string) *Env {
+	e := &Env{
+		Name: builtin(t.Module), Check: t.Check, Diff: t.Diff, Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, Tmpdir: henv.Staging,
+		Forked: henv.Forked,
+	}
+	if henv.Output != nil {
+		e.Output = func(stream int, p []byte) { henv.Output(uint8(stream), p) }
+	}
+	if s, ok := value.Text(taskOption(t, "module_name")); ok {
+		e.Name = s
+	}
+	if s, ok := value.Text(taskOption(t, "shell_executable")); ok {
+		e.ShellExecutable = s
+	}
+	if s, ok := value.Text(taskOption(t, "version")); ok {
+		e.Version = s
+	}
+	e.NoLog, _ = taskOption(t, "no_log").(bool)
+	e.IgnoreUnknown, _ = taskOption(t, "ignore_unknown_opts").(bool)
+	return e
+}
+
+func (r *runner) raw(ctx context.Context, henv *hostagent.Env, t *wire.Task, args *value.Dict, environ []string) (*wire.Outcome, error) {
+	env := r.env(henv, t, environ)
+	for _, f := range t.Files { // a script is run from where it was staged
+		if path, ok := args.Str(f.Arg); ok {
+			if err := os.Chmod(path, 0o700); err != nil {
+				return nil, fmt.Errorf("making a staged file executable: %w", err)
+			}
+		}
+	}
+	res, err := rawModule(ctx, env, args)
+	if err != nil {
+		return nil, err
+	}
+	if env.truncated {
+		return tooLarge(), nil
+	}
+	return &wire.Outcome{Result: wire.Dict{Dict: res}, Path: "raw"}, nil
+}
+
+// discovery is the interpreter of a sub-task and what finding it has to say.
+type discovery struct {
+	python.Discovered
+	asked bool
+}
+
+// discover settles the interpreter, looking for one when the configured value
+// asks for that.
+func discover(ctx context.Context, p *wire.Python, environ []string) discovery {
+	if p == nil {
+		return discovery{}
+	}
+	if !python.IsDiscovery(p.Interpreter) {
+		return discovery{Discovered: python.Discovered{Path: p.Interpreter, Found: true}}
+	}
+	mode := p.Interpreter
+	if mode == "" {
+		mode = "auto"
+	}
+	return discovery{Discovered: python.Discover(ctx, mode, p.Fallback, environ), asked: true}
+}
+
+// report leaves what discovery found in the result, for the controller.
+func (d discovery) report(res *value.Dict) {
+	if !d.asked {
+		return
+	}
+	res.Set("_ansible_discovered_interpreter_python", d.Path)
+	if len(d.Warnings) > 0 {
+		res.Set("_ansible_discovery_warnings", value.Strings(d.Warnings...))
+	}
+}
