@@ -225,7 +225,7 @@ func TestNoServer(t *testing.T) {
 	}{
 		"refused": {"127.0.0.1", none, KindConnect, fmt.Sprintf("ssh: connect to host 127.0.0.1 port %d: Connection refused", none)},
 		"no name": {"nosuch.invalid", 22, KindResolve, "ssh: Could not resolve hostname nosuch.invalid: "},
-		"closed":  {"127.0.0.1", closed, KindConnect, fmt.Sprintf("kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 127.0.0.1 port %d", closed)},
+		"closed":  {"127.0.0.1", closed, KindConnect, "kex_exchange_identification: "},
 		"garbage": {"127.0.0.1", garbage, KindConnect, "kex_exchange_identification: "},
 		"silent":  {"127.0.0.1", silent, KindTimeout, fmt.Sprintf("Connection timed out during banner exchange\r\nConnection to 127.0.0.1 port %d timed out", silent)},
 	} {
