@@ -29,7 +29,7 @@ type Role struct {
 	Pos         value.Pos
 
 	realPath string
-	end      *Block // with its role_complete, once asked for
+	compiled []*Block // its own blocks for where it is used, see RoleBlocks
 }
 
 // FullName is the role's name, with its collection when fqcn.

@@ -29,27 +29,31 @@ func (r *Role) equal(o *Role) bool {
 
 // RoleBlocks returns the blocks of the role's dependencies and its own, each
 // role followed by a block with the implicit `meta: role_complete`. chain are
-// the roles above it.
+// the roles above it. The blocks are copies, made once: handlers of roles that
+// the role imports keep standing in the originals, which inherit nothing from
+// where this role is used, as in the reference.
 func (l *Loader) RoleBlocks(r *Role, chain []*Role) []*Block {
 	chain = append(append([]*Role(nil), chain...), r)
 	var out []*Block
 	for _, d := range r.Dependencies {
 		out = append(out, l.RoleBlocks(d, chain)...)
 	}
-	for _, b := range r.Blocks {
-		b.DepChain = chain
-		out = append(out, b)
-	}
-	if r.end == nil {
-		r.end = &Block{ID: l.id(), Vars: value.NewDict(0), Implicit: true, Play: r.Play, Role: r}
-		r.end.Keywords.Set(RunOnce, false, value.Pos{})
-		t := l.MetaTask("role_complete", r.end)
+	if r.compiled == nil {
+		for _, b := range r.Blocks {
+			c := b.copy(b.Parent)
+			c.DepChain = chain
+			r.compiled = append(r.compiled, c)
+		}
+		end := &Block{ID: l.id(), Vars: value.NewDict(0), Implicit: true, Play: r.Play, Role: r}
+		end.Keywords.Set(RunOnce, false, value.Pos{})
+		t := l.MetaTask("role_complete", end)
 		t.Role = r
-		t.Keywords.Set(When, true, value.Pos{})
+		t.Keywords.Set(When, value.ListOf(true), value.Pos{})
 		t.Keywords.Set(Tags, value.Strings("always"), value.Pos{})
-		r.end.Block = []Node{t}
+		end.Block = []Node{t}
+		r.compiled = append(r.compiled, end)
 	}
-	return append(out, r.end)
+	return append(out, r.compiled...)
 }
 
 // RoleHandlers returns the blocks of handlers of the role's dependencies and
@@ -65,6 +69,59 @@ func RoleHandlers(r *Role, chain []*Role) []*Block {
 		out = append(out, b)
 	}
 	return out
+}
+
+// copy returns a copy of the block, standing in parent, and of everything in
+// it. Imports that stand between the block and what they brought in are copied
+// along.
+func (b *Block) copy(parent Parent) *Block {
+	c := &Block{
+		ID: b.ID, Keywords: b.Keywords.Clone(), Vars: b.Vars, Pos: b.Pos, Implicit: b.Implicit, Parent: parent,
+		Play: b.Play, Role: b.Role, DepChain: b.DepChain,
+	}
+	m := mover{b, c, map[*Task]*Task{}}
+	c.Block, c.Rescue, c.Always = m.nodes(b.Block), m.nodes(b.Rescue), m.nodes(b.Always)
+	return c
+}
+
+// mover copies what stands in one block into its copy.
+type mover struct {
+	from, to *Block
+	imports  map[*Task]*Task
+}
+
+func (m mover) nodes(nodes []Node) []Node {
+	out := make([]Node, len(nodes))
+	for i, n := range nodes {
+		switch n := n.(type) {
+		case *Block:
+			out[i] = n.copy(m.parent(n.Parent))
+		case *Task:
+			t := *n
+			t.Parent = m.parent(n.Parent)
+			out[i] = &t
+		}
+	}
+	return out
+}
+
+// parent is what stands for p in the copy.
+func (m mover) parent(p Parent) Parent {
+	t, ok := p.(*Task)
+	if !ok {
+		if p == Parent(m.from) {
+			return m.to
+		}
+		return p
+	}
+	c, ok := m.imports[t]
+	if !ok {
+		t2 := *t
+		c = &t2
+		m.imports[t] = c
+		c.Parent = m.parent(t.Parent)
+	}
+	return c
 }
 
 // MetaTask makes an implicit meta task.
