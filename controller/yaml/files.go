@@ -126,3 +126,12 @@ func (f *Files) Forget() {
 func (f *Files) LoadString(text, file string) (any, error) {
 	return Load([]byte(text), f.options(file, false))
 }
+
+// LoadFresh is LoadFile without what was kept: the result is the caller's own.
+func (f *Files) LoadFresh(path string) (any, error) {
+	data, encrypted, err := f.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Load(data, f.options(path, encrypted))
+}

@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	"volant/wire/value"
+)
+
+// Host is one host. Vars are those its sources gave it, without host_vars
+// files and without those of its groups.
+type Host struct {
+	Name     string
+	Vars     *value.Dict
+	Groups   []*Group // all it is in, ancestors included
+	Implicit bool     // localhost that no source named
+}
+
+func (h *Host) join(g *Group) {
+	if !slices.Contains(h.Groups, g) {
+		h.Groups = append(h.Groups, g)
+	}
+}
+
+// SortedGroups are the host's groups in the order their variables apply: by
+// depth, priority, name.
+func (h *Host) SortedGroups() []*Group { return SortGroups(h.Groups) }
+
+// SortGroups returns groups in the order their variables apply.
+func SortGroups(groups []*Group) []*Group {
+	out := slices.Clone(groups)
+	slices.SortStableFunc(out, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// setVar sets one variable; a mapping given for a mapping is merged where
+// merge says so.
+func setVar(vars *value.Dict, key string, v any, merge bool) {
+	if merge {
+		if a, ok := vars.Lookup(key).(*value.Dict); ok {
+			if b, ok := v.(*value.Dict); ok {
+				v = CombineVars(a, b, true)
+			}
+		}
+	}
+	vars.Set(key, v)
+}
+
+// CombineVars merges b over a, deeply if merge (DEFAULT_HASH_BEHAVIOUR), and
+// returns a new Dict, or one of the two when the other is empty.
+func CombineVars(a, b *value.Dict, merge bool) *value.Dict {
+	switch {
+	case a.Len() == 0 && b != nil:
+		return b
+	case b.Len() == 0:
+		return a
+	}
+	out := a.Clone()
+	for k, v := range b.All() {
+		if merge {
+			if old, ok := out.Lookup(k).(*value.Dict); ok {
+				if d, ok := v.(*value.Dict); ok {
+					v = CombineVars(old, d, true)
+				}
+			}
+		}
+		out.Set(k, v)
+	}
+	return out
+}
