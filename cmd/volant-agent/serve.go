@@ -81,12 +81,8 @@ func (c *serveCmd) serve(ctx context.Context, say func(string)) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(boundedLog{os.Stderr}, &slog.HandlerOptions{Level: level}))
-	runner, err := newRunner(log)
-	if err != nil {
-		return err
-	}
 	cfg := hostagent.Config{
-		Runner: runner, Version: wire.Release(), Log: log,
+		Runner: newRunner(log), Version: wire.Release(), Log: log,
 		Start: startWorker, Become: become.Config{Binary: exe, Dir: string(h), Log: log},
 	}
 	return h.Serve(ctx, cfg, hostagent.ServeOptions{
@@ -115,11 +111,7 @@ func (workerCmd) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	runner, err := newRunner(log)
-	if err != nil {
-		return err
-	}
-	cfg, cleanup, err := hostagent.WorkerConfig(hostagent.Config{Runner: runner, Version: wire.Release(), Log: log})
+	cfg, cleanup, err := hostagent.WorkerConfig(hostagent.Config{Runner: newRunner(log), Version: wire.Release(), Log: log})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 // Defaults of Config.
 const (
 	defaultReconnect = 60 * time.Second
+	defaultSilence   = 10 * time.Second
 	defaultMaxSSH    = 32
 	defaultMaxDials  = 256
 )
@@ -33,6 +34,7 @@ type Config struct {
 	StateDir  string             // [volant] state_dir: pins live in its directory "pins"
 	Binaries  bootstrap.Binaries // agents to install
 	Reconnect time.Duration      // how long a lost link is tried again; 0: 60 s
+	Silence   time.Duration      // without a packet while sub-tasks run, before a link is dialled again; 0: 10 s
 	MaxSSH    int                // SSH sessions at once; 0: 32
 	MaxDials  int                // QUIC handshakes at once; 0: 256
 	MaxResult uint64             // bytes of one result; 0: 64 MiB
@@ -83,6 +85,9 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	if cfg.Reconnect == 0 {
 		cfg.Reconnect = defaultReconnect
+	}
+	if cfg.Silence == 0 {
+		cfg.Silence = defaultSilence
 	}
 	if cfg.MaxSSH == 0 {
 		cfg.MaxSSH = defaultMaxSSH
@@ -203,7 +208,7 @@ func (f *Fleet) endpoint(ip net.IP) (*session.Endpoint, error) {
 
 // watch probes links that have sub-tasks under way and drops the silent ones.
 func (f *Fleet) watch() {
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(f.cfg.Silence / 5)
 	defer tick.Stop()
 	for {
 		select {

@@ -14,9 +14,6 @@ import (
 )
 
 const (
-	probeEvery   = 2 * time.Second
-	pingAfter    = 4 * time.Second  // silence before a Ping
-	silentAfter  = 10 * time.Second // silence before the link is suspected and redialled
 	helloTimeout = 5 * time.Second
 	ackDelay     = time.Second // an Ack that no Task carried is sent alone
 )
@@ -325,10 +322,10 @@ func (lv *live) probe(now time.Time) {
 	silent := now.Sub(lv.heard)
 	lv.mu.Unlock()
 	switch {
-	case silent > silentAfter:
+	case silent > lv.f.cfg.Silence:
 		lv.f.log.Info("Link is silent, dialling again", "remote", lv.conn.RemoteAddr())
 		_ = lv.conn.Close(session.CodeSilent, "silent")
-	case silent > pingAfter && lv.pinging.CompareAndSwap(false, true):
+	case silent > lv.f.cfg.Silence*2/5 && lv.pinging.CompareAndSwap(false, true):
 		lv.f.wg.Go(func() { // ends when written, or with the connection
 			defer lv.pinging.Store(false)
 			lv.say(&wire.Ping{N: uint64(now.UnixNano())})

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"volant/bootstrap/enrol"
+	"volant/controller/fleet"
+	"volant/hostagent"
+	"volant/hostagent/sim"
+)
+
+// asAgent, when set, makes the test binary the agent binary, with scripted
+// modules.
+const asAgent = "VOLANT_TEST_AS_AGENT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asAgent) != "" {
+		makeRunner = func() hostagent.Runner { return new(scripted) }
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// quick are settings under which a lost link is noticed within a test's patience.
+func quick(c *fleet.Config) { c.Silence, c.Reconnect = 500*time.Millisecond, 8*time.Second }
+
+func TestLinkCut(t *testing.T) {
+	r := new(scripted)
+	s := startSim(t, sim.Options{Agents: 1, Runner: r})
+	rel := newRelay(t, s.Agents[0].Addr)
+	ssh := sshTo{agent: func() (ed25519.PublicKey, string) { return s.Agents[0].Key, rel.addr() }}
+	l := link(t, newFleet(t, ssh, quick))
+	for name, ms := range map[string]int64{"ends while cut": 200, "runs on": 3000} {
+		t.Run(name, func(t *testing.T) {
+			before := r.runs.Load()
+			time.AfterFunc(100*time.Millisecond, func() { rel.cut.Store(true) })
+			time.AfterFunc(1500*time.Millisecond, func() { rel.cut.Store(false) })
+			a := run(t, l, task("sleep", "ms", ms))
+			if a.Result.Lookup("slept") != ms || a.Reconnects == 0 {
+				t.Errorf("%v after %d reconnects", a.Result.Dict, a.Reconnects)
+			}
+			if n := r.runs.Load() - before; n != 1 {
+				t.Errorf("ran %d times", n)
+			}
+		})
+	}
+	t.Run("before it came", func(t *testing.T) {
+		before := r.runs.Load()
+		rel.cut.Store(true)
+		time.AfterFunc(time.Second, func() { rel.cut.Store(false) })
+		a := run(t, l, task("echo"))
+		if n := r.runs.Load() - before; n != 1 || a.Reconnects == 0 {
+			t.Errorf("ran %d times after %d reconnects", n, a.Reconnects)
+		}
+	})
+	t.Run("for good", func(t *testing.T) {
+		rel.cut.Store(true)
+		defer rel.cut.Store(false)
+		var u *fleet.Unreachable
+		if _, err := l.Run(t.Context(), task("echo")); !errors.As(err, &u) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestLinkCutWhileStaging(t *testing.T) {
+	r := new(scripted)
+	s := startSim(t, sim.Options{Agents: 1, Runner: r})
+	rel := newRelay(t, s.Agents[0].Addr)
+	ssh := sshTo{agent: func() (ed25519.PublicKey, string) { return s.Agents[0].Key, rel.addr() }}
+	l := link(t, newFleet(t, ssh, quick))
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	q := task("cat")
+	q.Files = append(q.Files, memFile("src", "", content))
+	inner, opened := q.Files[0].Open, 0
+	q.Files[0].Open = func() (io.ReadCloser, error) {
+		if opened++; opened == 1 {
+			rel.cut.Store(true)
+			time.AfterFunc(time.Second, func() { rel.cut.Store(false) })
+		}
+		return inner()
+	}
+	if a := run(t, l, q); a.Result.Lookup("size") != int64(len(content)) {
+		t.Errorf("got %v", a.Result.Dict)
+	}
+	if n := r.runs.Load(); n != 1 || opened < 2 {
+		t.Errorf("ran %d times, opened %d times", n, opened)
+	}
+}
+
+// process is an agent in a process of its own.
+type process struct {
+	t    *testing.T
+	home string
+	rep  enrol.Reply
+}
+
+func (p *process) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], append(args, "--home", p.home)...)
+	cmd.Env = append(os.Environ(), asAgent+"=1", "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 22")
+	return cmd
+}
+
+// enrol does what the bootstrap does over SSH.
+func (p *process) enrol(key ed25519.PublicKey) enrol.Reply {
+	p.t.Helper()
+	req, err := json.Marshal(enrol.Request{Controller: key, Name: "test"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := p.command("enrol")
+	cmd.Stdin = bytes.NewReader(append(req, '\n'))
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.rep, err = enrol.ParseReply(string(out)); err != nil || p.rep.Error != "" {
+		p.t.Fatal(err, p.rep.Error, string(p.log()))
+	}
+	return p.rep
+}
+
+func (p *process) log() []byte {
+	b, _ := os.ReadFile(filepath.Join(p.home, "log"))
+	return b
+}
+
+func startProcess(t *testing.T) *process {
+	p := &process{t: t, home: filepath.Join(t.TempDir(), "home")}
+	t.Cleanup(func() {
+		if out, err := p.command("uninstall").CombinedOutput(); err != nil {
+			t.Errorf("uninstall: %v %s", err, out)
+		}
+		if _, err := os.Stat(p.home); !errors.Is(err, os.ErrNotExist) {
+			t.Error("uninstall left the home behind")
+		}
+	})
+	return p
+}
+
+// linkTo makes a fleet whose SSH enrols with p.
+func (p *process) linkTo(change ...func(*fleet.Config)) (fleet.Link, *int) {
+	calls := 0
+	var pub ed25519.PublicKey
+	ssh := sshTo{calls: &calls, agent: func() (ed25519.PublicKey, string) {
+		r := p.enrol(pub)
+		return r.Agent, net.JoinHostPort(r.Address, strconv.Itoa(r.Port))
+	}}
+	f := newFleet(p.t, ssh, append([]func(*fleet.Config){quick, func(c *fleet.Config) { pub = c.Key.Public().(ed25519.PublicKey) }}, change...)...)
+	return link(p.t, f), &calls
+}
+
+func TestAgentKilled(t *testing.T) {
+	p := startProcess(t)
+	l, calls := p.linkTo()
+	first := p.rep
+	run(t, l, task("echo"))
+	if *calls != 1 || !first.Started {
+		t.Errorf("SSH asked %d times, %+v", *calls, first)
+	}
+	kill := func() {
+		if err := syscall.Kill(p.rep.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("between tasks", func(t *testing.T) {
+		kill()
+		run(t, l, task("echo"))
+		if p.rep.PID == first.PID || p.rep.Port != first.Port || !p.rep.Agent.Equal(first.Agent) {
+			t.Errorf("%+v after %+v", p.rep, first)
+		}
+	})
+	t.Run("within a task", func(t *testing.T) {
+		time.AfterFunc(300*time.Millisecond, kill)
+		_, err := l.Run(t.Context(), task("sleep", "ms", int64(5000)))
+		if !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("got %v\n%s", err, p.log())
+		}
+		run(t, l, task("echo"))
+	})
+	t.Run("ended within a task", func(t *testing.T) { // it finishes what it runs
+		time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(p.rep.PID, syscall.SIGTERM) })
+		a := run(t, l, task("sleep", "ms", int64(2500)))
+		if a.Result.Lookup("slept") != int64(2500) {
+			t.Errorf("got %v", a.Result.Dict)
+		}
+	})
+}
+
+func TestAgentStaysAlive(t *testing.T) {
+	p := startProcess(t)
+	state := t.TempDir()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(c *fleet.Config) { c.StateDir, c.Key = state, key }
+	// The order matters: linkTo reads the key that same sets.
+	var pub = key.Public().(ed25519.PublicKey)
+	calls := 0
+	ssh := sshTo{calls: &calls, agent: func() (ed25519.PublicKey, string) {
+		r := p.enrol(pub)
+		return r.Agent, net.JoinHostPort(r.Address, strconv.Itoa(r.Port))
+	}}
+	for range 3 {
+		f := newFleet(t, ssh, quick, same)
+		run(t, link(t, f), task("echo"))
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("SSH asked %d times for three runs", calls)
+	}
+	t.Run("revoked", func(t *testing.T) {
+		if out, err := p.command("keys", "--revoke", "test").CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		f := newFleet(t, ssh, quick, same)
+		run(t, link(t, f), task("echo"))
+		if calls != 2 {
+			t.Errorf("SSH asked %d times", calls)
+		}
+	})
+	t.Run("status", func(t *testing.T) {
+		out, err := p.command("status").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), strconv.Itoa(p.rep.Port)) || !strings.Contains(string(out), "serves") {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+	t.Run("garbage on the port", func(t *testing.T) {
+		c, err := net.Dial("udp4", net.JoinHostPort(p.rep.Address, strconv.Itoa(p.rep.Port)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for i := range 2000 {
+			_, _ = c.Write(bytes.Repeat([]byte{byte(i), 0xc0, 0xff}, 1+i%400))
+		}
+		f := newFleet(t, ssh, quick, same)
+		run(t, link(t, f), task("echo"))
+		if calls != 2 {
+			t.Errorf("SSH asked %d times", calls)
+		}
+	})
+}
+
+func TestDamagedJournal(t *testing.T) {
+	p := startProcess(t)
+	l, _ := p.linkTo()
+	time.AfterFunc(300*time.Millisecond, func() {
+		_ = syscall.Kill(p.rep.PID, syscall.SIGKILL)
+		files, _ := filepath.Glob(filepath.Join(p.home, "journal", "*.journal"))
+		for _, f := range files {
+			_ = os.WriteFile(f, []byte("this is no journal"), 0o600)
+		}
+	})
+	if _, err := l.Run(t.Context(), task("sleep", "ms", int64(5000))); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("got %v\n%s", err, p.log())
+	}
+	run(t, l, task("echo"))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if id, err := l.Reconnect(ctx); err != nil || id != hostagent.BootID() {
+		t.Errorf("reconnecting: %q, %v", id, err)
+	}
+}
