@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"volant/hostagent/python"
+	"volant/wire"
 	"volant/wire/argspec"
 	"volant/wire/value"
 )
@@ -88,6 +89,9 @@ func strerror(e syscall.Errno) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// errTooLarge says that what a command printed went beyond the limit.
+var errTooLarge = &wire.Fault{Code: wire.FaultTooLarge, Text: "The output is larger than max_result allows.", Started: true}
+
 // rule adjusts a reflected spec.
 type rule func(*argspec.Spec)
 
@@ -145,6 +149,9 @@ func native[A any](run func(context.Context, *call, *A) (Result, error), rules .
 			return nil, handBack("%v", err)
 		}
 		res, err := run(ctx, c, &a)
+		if env.truncated {
+			return nil, errTooLarge
+		}
 		if err == nil {
 			return c.finish(res, checked.NoLog), nil
 		}

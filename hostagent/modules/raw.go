@@ -3,6 +3,8 @@ package modules
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 
 	"volant/wire/value"
@@ -19,6 +21,11 @@ func rawModule(ctx context.Context, env *Env, args *value.Dict) (Result, error) 
 		path, ok := value.Text(v)
 		if ok && name != "" && name != "_raw_params" && name != "executable" {
 			line = strings.ReplaceAll(line, name, path)
+			if env.Tmpdir != "" && strings.HasPrefix(path, env.Tmpdir+"/") { // staged: a script to run
+				if err := os.Chmod(path, 0o700); err != nil {
+					return nil, fmt.Errorf("making a staged file executable: %w", err)
+				}
+			}
 		}
 	}
 	if shell == "" {
@@ -31,6 +38,9 @@ func rawModule(ctx context.Context, env *Env, args *value.Dict) (Result, error) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if env.truncated {
+		return nil, errTooLarge
 	}
 	if r.rc < 0 {
 		r.rc = 128 - r.rc // as the shell between would say

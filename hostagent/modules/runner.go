@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -95,7 +94,18 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 		return r.raw(ctx, henv, t, args, environ)
 	}
 	found := discover(ctx, t.Python, environ)
+	out, err := r.choose(ctx, henv, t, args, environ, found)
+	if out != nil {
+		out.Found = found.wire()
+	}
+	return out, err
+}
+
+// choose runs the native where one of that name may stand in and covers the
+// case, else the Python module.
+func (r *runner) choose(ctx context.Context, henv *hostagent.Env, t *wire.Task, args *value.Dict, environ []string, found discovery) (*wire.Outcome, error) {
 	why := ""
+	short := builtin(t.Module)
 	native, ok := Table[short]
 	if ok && t.Native && (!r.opt.NoNative || t.Python == nil) {
 		env := r.env(henv, t, environ)
@@ -107,10 +117,7 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 			why = h.Reason
 		case err != nil:
 			return nil, err
-		case env.truncated:
-			return tooLarge(), nil
 		default:
-			found.report(res)
 			res.Set("_ansible_parsed", true)
 			return &wire.Outcome{Result: wire.Dict{Dict: res}, Path: "native"}, nil
 		}
@@ -126,10 +133,6 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 
 func fault(code wire.FaultCode, text string) *wire.Outcome {
 	return &wire.Outcome{Fault: &wire.Fault{Code: code, Text: text}}
-}
-
-func tooLarge() *wire.Outcome {
-	return fault(wire.FaultTooLarge, "The module's output is larger than max_result allows.")
 }
 
 // environment is the login's environment with the task's on top.
@@ -183,20 +186,9 @@ func (r *runner) env(henv *hostagent.Env, t *wire.Task, environ []string) *Env {
 }
 
 func (r *runner) raw(ctx context.Context, henv *hostagent.Env, t *wire.Task, args *value.Dict, environ []string) (*wire.Outcome, error) {
-	env := r.env(henv, t, environ)
-	for _, f := range t.Files { // a script is run from where it was staged
-		if path, ok := args.Str(f.Arg); ok {
-			if err := os.Chmod(path, 0o700); err != nil {
-				return nil, fmt.Errorf("making a staged file executable: %w", err)
-			}
-		}
-	}
-	res, err := rawModule(ctx, env, args)
+	res, err := rawModule(ctx, r.env(henv, t, environ), args)
 	if err != nil {
 		return nil, err
-	}
-	if env.truncated {
-		return tooLarge(), nil
 	}
 	return &wire.Outcome{Result: wire.Dict{Dict: res}, Path: "raw"}, nil
 }
@@ -223,13 +215,10 @@ func discover(ctx context.Context, p *wire.Python, environ []string) discovery {
 	return discovery{Discovered: python.Discover(ctx, mode, p.Fallback, environ), asked: true}
 }
 
-// report leaves what discovery found in the result, for the controller.
-func (d discovery) report(res *value.Dict) {
+// wire is what the controller is told of it; nil when discovery was not asked for.
+func (d discovery) wire() *wire.Interpreter {
 	if !d.asked {
-		return
+		return nil
 	}
-	res.Set("_ansible_discovered_interpreter_python", d.Path)
-	if len(d.Warnings) > 0 {
-		res.Set("_ansible_discovery_warnings", value.Strings(d.Warnings...))
-	}
+	return &wire.Interpreter{Path: d.Path, Warnings: d.Warnings, Absent: !d.Found}
 }

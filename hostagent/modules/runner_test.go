@@ -96,13 +96,13 @@ func TestRunnerDiscovers(t *testing.T) {
 	task := rig.task(t, "ping", "", value.DictOf())
 	task.Python.Interpreter, task.Python.Fallback = "auto", []string{"nosuchpython", "/bin/sh"}
 	out := rig.run(t, task)
-	if out.Result.Lookup("_ansible_discovered_interpreter_python") != "/bin/sh" {
-		t.Error(value.Repr(out.Result.Dict))
+	if out.Found == nil || out.Found.Path != "/bin/sh" || out.Found.Absent || len(out.Found.Warnings) != 1 {
+		t.Errorf("%+v", out.Found)
 	}
 	task.Python.Fallback = []string{"nosuchpython"}
 	out = rig.run(t, task)
-	if got := value.Repr(out.Result.Lookup("_ansible_discovery_warnings")); got != `["No python interpreters found for host %s (tried ['nosuchpython'])."]` {
-		t.Error(got)
+	if f := out.Found; f == nil || !f.Absent || f.Warnings[0] != `No python interpreters found for host %s (tried ['nosuchpython']).` {
+		t.Errorf("%+v", f)
 	}
 	task.Python.Interpreter, task.Native = "/nonexistent/python", false
 	out = rig.run(t, task)

@@ -55,11 +55,7 @@ func (r *runner) runPython(ctx context.Context, henv *hostagent.Env, t *wire.Tas
 	if err != nil {
 		return nil, err
 	}
-	if out.Truncated {
-		return tooLarge(), nil
-	}
 	res := python.Parse(out, interp)
-	found.report(res)
 	path := "python"
 	if why != "" {
 		path = "python (handed back: " + why + ")"

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"volant/wire"
 	"volant/wire/pyjson"
 	"volant/wire/value"
 )
@@ -197,8 +198,16 @@ func appendJSONString(b []byte, s string) []byte { return pyjson.AppendString(b,
 // other module as a process of its own. forked is called with the process
 // group, output with pieces of both streams (1 or 2) as they come; both may be
 // nil. When ctx ends the group gets TERM, then KILL. An error means that
-// nothing was run, or ctx's.
+// nothing was run, or is ctx's, or a *wire.Fault for output beyond the limit.
 func (p *Pool) Run(ctx context.Context, r *Request, forked func(pgid int), output func(stream int, b []byte)) (Output, error) {
+	out, err := p.run(ctx, r, forked, output)
+	if err == nil && out.Truncated {
+		err = &wire.Fault{Code: wire.FaultTooLarge, Text: "The module's output is larger than max_result allows.", Started: true}
+	}
+	return out, err
+}
+
+func (p *Pool) run(ctx context.Context, r *Request, forked func(pgid int), output func(stream int, b []byte)) (Output, error) {
 	if r.Style != StylePython {
 		return runProcess(ctx, r, forked, output)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"volant/hostagent/python/coretest"
+	"volant/wire"
 	"volant/wire/value"
 )
 
@@ -226,7 +227,8 @@ func TestMemoryAndOutputLimits(t *testing.T) {
 	req = r.source(t, "talker", head+"sys.stdout.write('x' * 5000000)\n", value.NewDict(0))
 	req.MaxOutput = 1000
 	out, err := r.pool.Run(t.Context(), req, nil, nil)
-	if err != nil || !out.Truncated || len(out.Stdout) != 1000 {
+	var f *wire.Fault
+	if !errors.As(err, &f) || !out.Truncated || len(out.Stdout) != 1000 {
 		t.Errorf("%v, truncated %v, %d bytes", err, out.Truncated, len(out.Stdout))
 	}
 }
