@@ -28,6 +28,7 @@ type Catalog struct {
 
 	library, utils []string
 	resolved       map[string]resolved
+	moved          map[string]string // lookups that ansible-core sends elsewhere
 }
 
 type resolved struct {
@@ -152,6 +153,9 @@ func (c *Catalog) Lookup(name string) bool {
 		if _, err := os.Stat(filepath.Join(c.Union.Core().Path, "plugins", "lookup", actions.Short(name)+".py")); err == nil {
 			return true
 		}
+	}
+	if to := c.movedLookup(actions.Short(name)); to != "" {
+		name = to
 	}
 	return c.plugin("lookup", name, nil) != ""
 }

@@ -18,7 +18,11 @@ func (p *Plan) Include(inc Inclusion) (*Splice, error) {
 	var loaded *playbook.Included
 	var err error
 	if t.Include == playbook.IncludeRole {
-		loaded, err = p.loader.LoadRole(t, p.Play, inc.Role, inc.From, inc.Options, inc.Vars)
+		var options *value.Dict
+		if options, err = roleOptions(t, inc.Options); err != nil {
+			return nil, err
+		}
+		loaded, err = p.loader.LoadRole(t, p.Play, inc.Role, inc.From, options, inc.Vars)
 	} else {
 		loaded, err = p.loader.LoadTasks(t, p.Play, inc.File, inc.Vars)
 	}
@@ -41,6 +45,24 @@ func (p *Plan) Include(inc Inclusion) (*Splice, error) {
 		}
 	}
 	return sp, nil
+}
+
+// roleOptions converts the options of include_role.
+func roleOptions(t *playbook.Task, rendered *value.Dict) (*value.Dict, error) {
+	out := value.NewDict(rendered.Len())
+	for _, k := range []playbook.Keyword{playbook.Public, playbook.AllowDuplicates, playbook.RolespecValidate} {
+		v, ok := rendered.Get(k.String())
+		if !ok || v == nil {
+			continue
+		}
+		pos := t.Args.ValuePos(k.String())
+		b, err := playbook.Coerce(k, v, pos)
+		if err != nil {
+			return nil, playbook.KeywordError(k, pos, err)
+		}
+		out.Set(k.String(), b)
+	}
+	return out, nil
 }
 
 // splice makes an empty splice behind at's earlier ones. New steps go behind

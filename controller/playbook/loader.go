@@ -13,8 +13,9 @@ type Files interface {
 
 // Renderer renders the few values that must be known at load time. play and
 // task give the scope: extra variables, the play's vars and vars_files, role
-// defaults and vars; no inventory variables or facts. Either may be nil; vars
-// come on top and may be nil.
+// defaults and vars; no inventory variables or facts. Either may be nil. vars
+// (of an import_playbook statement) come below the extra variables and may be
+// nil.
 type Renderer interface {
 	Render(play *Play, task *Task, vars *value.Dict, v any) (any, error)
 }

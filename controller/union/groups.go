@@ -1,5 +1,11 @@
 package union
 
+import (
+	"os"
+	"path/filepath"
+	"slices"
+)
+
 // ActionGroup returns what the collection's metadata says of a module_defaults
 // group: the action names as written and the groups it extends. ok is false
 // when the collection is not installed or has no such group. group is its name
@@ -52,4 +58,18 @@ func extended(metadata any) []string {
 		return out
 	}
 	return nil
+}
+
+// NamespaceInstalled reports whether any collection of the namespace is
+// installed.
+func (u *Union) NamespaceInstalled(namespace string) bool {
+	for _, p := range append(slices.Clone(u.opt.Collections), filepath.Dir(u.opt.Core.Path)) {
+		if filepath.Base(p) != "ansible_collections" {
+			p = filepath.Join(p, "ansible_collections")
+		}
+		if st, err := os.Stat(filepath.Join(p, namespace)); err == nil && st.IsDir() {
+			return true
+		}
+	}
+	return false
 }
