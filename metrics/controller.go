@@ -8,13 +8,10 @@ package metrics
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/common/expfmt"
 )
 
 // buckets reach from a native sub-task to a long upgrade: 50 µs to 10 min.
@@ -214,42 +211,8 @@ func (c *Controller) Skew(d time.Duration) {
 }
 
 // Write writes everything in Prometheus' text format.
-func (c *Controller) Write(w io.Writer) error {
-	families, err := c.registry.Gather()
-	if err != nil {
-		return fmt.Errorf("gathering metrics: %w", err)
-	}
-	enc := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
-	for _, f := range families {
-		if err := enc.Encode(f); err != nil {
-			return fmt.Errorf("writing metrics: %w", err)
-		}
-	}
-	return nil
-}
+func (c *Controller) Write(w io.Writer) error { return Write(c.registry, w) }
 
-// WriteFile writes the metrics for node_exporter's textfile collector: beside
-// path first, then in its place at once, so that a half-written file is never
-// scraped.
-func (c *Controller) WriteFile(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("making metrics file: %w", err)
-	}
-	defer os.Remove(f.Name()) // nothing is there any more once it was renamed
-	if err := c.Write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		f.Close()
-		return fmt.Errorf("making metrics file readable: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("closing metrics file: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("placing metrics file: %w", err)
-	}
-	return nil
-}
+// WriteFile writes the metrics for node_exporter's textfile collector.
+func (c *Controller) WriteFile(path string) error { return WriteFile(c.registry, path) }
+
