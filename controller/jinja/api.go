@@ -78,8 +78,8 @@ type Plugin struct {
 	// Embedded says that positional string literals that look like templates
 	// arrive as *value.Template (lookup, query).
 	Embedded bool
-	// Direct says that a failure of Call ends the render as it is instead of
-	// becoming a marker (lookup, query: the reference's direct calls).
+	// Direct says that a global function gets its arguments just as they are,
+	// markers and unrendered items included (lookup, query, undef).
 	Direct bool
 }
 

@@ -2,14 +2,90 @@ package jinja
 
 import (
 	"context"
+	"errors"
 
 	"volant/wire/value"
 )
 
-// Context is one render in progress. Filters, tests and functions get it to
-// read lazily rendered values and to call each other.
+// Context is one template being rendered. Filters, tests and functions get it
+// to read lazily rendered values and to call each other.
 type Context struct {
-	r *Render
+	r          *Render
+	run        *running
+	t          *Template
+	names      []slot         // what was found for t.names
+	exported   map[string]any // top-level assignments seen by blocks and includes
+	locals     map[string]any // names an include or scoped block was given
+	outer      *Context       // of an include or import with context
+	novars     bool           // an import without context sees no variables
+	parent     *Template      // what the template extends
+	blocks     map[string][]*block
+	superDepth int
+}
+
+// use makes t the template that names are looked up for.
+func (c *Context) use(t *Template) {
+	c.t = t
+	c.names = nil
+	if len(t.names) > 0 {
+		c.names = make([]slot, len(t.names))
+	}
+}
+
+// begin prepares c for running c.t from its root.
+func (c *Context) begin() {
+	if c.t.shares {
+		c.exported = map[string]any{}
+		c.blocks = make(map[string][]*block, len(c.t.blocks))
+	}
+	for n, b := range c.t.blocks {
+		c.blocks[n] = []*block{b}
+	}
+}
+
+// runRoot runs the template, and those it extends, into out. The frame is that
+// of the template itself.
+func (c *Context) runRoot(out *output) (*frame, error) {
+	if err := c.run.enter(); err != nil {
+		return nil, err
+	}
+	defer c.run.leave()
+	f := newFrame(c.t.fn, nil)
+	err := c.t.root(c, f, out)
+	if err == nil && c.parent != nil {
+		pc := *c
+		pc.parent = nil
+		pc.use(c.parent)
+		out.mute = false
+		_, err = pc.runRoot(out)
+	}
+	return f, err
+}
+
+// sub is the context of a template included or imported.
+func (c *Context) sub(t *Template, withContext bool) *Context {
+	s := &Context{r: c.r, run: c.run, novars: c.novars || !withContext}
+	if withContext {
+		s.outer = c
+	}
+	s.use(t)
+	s.begin()
+	return s
+}
+
+func (c *Context) withLocals(locals map[string]any) *Context {
+	n := *c
+	n.locals = locals
+	outer := *c
+	n.outer = &outer
+	n.names = make([]slot, len(c.t.names))
+	return &n
+}
+
+func (c *Context) export(name string, v any) {
+	if c.exported != nil {
+		c.exported[name] = v
+	}
 }
 
 // Data is what the caller of the render passed as Render.Data.
@@ -21,50 +97,327 @@ func (c *Context) Ctx() context.Context { return c.r.Ctx }
 // Pos is where the template being rendered was written.
 func (c *Context) Pos() value.Pos { return c.r.Pos }
 
+// Limits are the limits of the render.
+func (c *Context) Limits() Limits { return c.run.limits }
+
+// Template is the name of the template being rendered, "" for one without.
+func (c *Context) Template() string { return c.t.name }
+
+// name returns the variable or global with the given id, a marker if there is
+// none.
+func (c *Context) name(id int) (any, error) {
+	if s := &c.names[id]; s.set && c.exported == nil {
+		return s.v, nil
+	}
+	name := c.t.names[id]
+	v, ok, err := c.find(name, &c.names[id])
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return &value.Undefined{Name: name, Hint: value.Repr(name) + " is undefined", Pos: c.r.Pos}, nil
+	}
+	return v, nil
+}
+
 // Lookup returns the variable or global name as an expression would see it.
-func (c *Context) Lookup(name string) (v any, ok bool, err error) { return nil, false, nil }
+func (c *Context) Lookup(name string) (v any, ok bool, err error) { return c.find(name, nil) }
 
-// Read returns v ready for use: a *value.Template rendered, a *value.Vault
-// decrypted, anything else itself. It may return a marker.
-func (c *Context) Read(v any) (any, error) { return v, nil }
+// find looks name up; what cannot change during the render is kept in keep.
+func (c *Context) find(name string, keep *slot) (any, bool, error) {
+	if c.exported != nil {
+		if v, ok := c.exported[name]; ok {
+			return v, true, nil
+		}
+	}
+	if c.locals != nil {
+		if v, ok := c.locals[name]; ok {
+			return v, true, nil
+		}
+	}
+	if keep != nil && keep.set {
+		return keep.v, true, nil
+	}
+	if c.outer != nil {
+		return c.outer.find(name, nil)
+	}
+	if c.r.Vars != nil && !c.novars {
+		v, ok, err := c.r.Vars.Resolve(name)
+		if err != nil {
+			return nil, false, &fatal{err}
+		}
+		if ok {
+			v, err = c.Read(v)
+			if err != nil {
+				return nil, false, err
+			}
+			if c.t.mutates {
+				v = c.run.own(name, v)
+			}
+			if keep != nil {
+				*keep = slot{v, true}
+			}
+			return v, true, nil
+		}
+	}
+	if v, ok := lookupGlobal(c.table(), name); ok {
+		if keep != nil {
+			*keep = slot{v, true}
+		}
+		return v, true, nil
+	}
+	return nil, false, nil
+}
 
-// Realize returns v with everything inside it rendered; it returns v itself
-// when there was nothing to do. A marker in it is returned as the error.
-func (c *Context) Realize(v any) (any, error) { return v, nil }
+// own returns the render's own copy of a variable's container, so that the
+// template can change it.
+func (r *running) own(name string, v any) any {
+	switch v.(type) {
+	case *value.List, *value.Dict, *value.Set:
+	default:
+		return v
+	}
+	if c, ok := r.copies[name]; ok {
+		return c
+	}
+	if r.copies == nil {
+		r.copies = map[string]any{}
+	}
+	c := value.Copy(v)
+	r.copies[name] = c
+	return c
+}
 
-// Finalize does what the reference does to a result that leaves the template:
-// Realize, tuples become lists, Omit inside containers goes, markers go
-// through Render.Marker or are returned as the error.
-func (c *Context) Finalize(v any) (any, error) { return v, nil }
+func (c *Context) table() Table {
+	if c.r.Table != nil {
+		return c.r.Table
+	}
+	return c.t.table
+}
 
-// Items returns what iterating over v yields, each item ready for use (markers
-// stay in place). The error is Python's. The slice must not be changed.
-func (c *Context) Items(v any) ([]any, error) { return nil, nil }
+// fatal is an error that ends the whole render.
+type fatal struct{ error }
 
-// GetAttr is v.name: attribute or method first, then item. What is missing is
-// a marker.
-func (c *Context) GetAttr(v any, name string) (any, error) { return nil, nil }
+func (e *fatal) Unwrap() error { return e.error }
 
-// GetItem is v[key]: item first, then attribute. What is missing is a marker.
-func (c *Context) GetItem(v, key any) (any, error) { return nil, nil }
+func isFatal(err error) bool {
+	switch err.(type) {
+	case *fatal, *LimitError:
+		return true
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
 
-// Str is Python's str(v); lazily rendered items are rendered.
-func (c *Context) Str(v any) (string, error) { return "", nil }
+// marker turns what was raised into a marker; the error is what is no failure
+// of the template but the end of it.
+func (c *Context) marker(err error) (any, error) {
+	if u, ok := err.(*value.Undefined); ok {
+		return u, nil
+	}
+	if isFatal(err) {
+		if f, ok := err.(*fatal); ok {
+			err = f.error
+		}
+		return nil, err
+	}
+	return &value.Undefined{Hint: err.Error(), Pos: c.r.Pos, Err: err}, nil
+}
 
-// Repr is Python's repr(v); lazily rendered items are rendered.
-func (c *Context) Repr(v any) (string, error) { return "", nil }
+// caught is marker for a failed call: fatal errors stay wrapped.
+func (c *Context) caught(err error) (any, error) {
+	if isFatal(err) {
+		return nil, err
+	}
+	return c.marker(err)
+}
 
-// Truth is Python's bool(v). A marker is raised.
-func (c *Context) Truth(v any) (bool, error) { return false, nil }
+// Undefined makes a marker with the given hint, or "'name' is undefined".
+func (c *Context) Undefined(name, hint string) *value.Undefined {
+	if hint == "" {
+		hint = value.Repr(name) + " is undefined"
+	}
+	return c.undefined(name, hint)
+}
 
-// Equal is Python's a == b. A marker is raised.
-func (c *Context) Equal(a, b any) (bool, error) { return false, nil }
+func (c *Context) undefined(name, hint string) *value.Undefined {
+	return &value.Undefined{Name: name, Hint: hint, Pos: c.r.Pos}
+}
+
+// noAttr is the marker for v.name that is not there.
+func (c *Context) noAttr(v any, name string) *value.Undefined {
+	return c.undefined(name, "object of type '"+typeName(v)+"' has no attribute "+value.Repr(name))
+}
+
+func typeName(v any) string { return value.TypeName(v) }
+
+// firstMarker returns the first argument that is a marker.
+func (a Args) firstMarker() *value.Undefined {
+	for _, v := range a.Pos {
+		if u, ok := v.(*value.Undefined); ok {
+			return u
+		}
+	}
+	for _, k := range a.Kw {
+		if u, ok := k.Value.(*value.Undefined); ok {
+			return u
+		}
+	}
+	return nil
+}
+
+// ready prepares arguments for a function: text as string and, unless lazy,
+// containers rendered all through. The error is a marker found in one.
+func (c *Context) ready(a *Args, lazy, embedded bool) error {
+	one := func(v any) (any, error) {
+		switch x := v.(type) {
+		case string, int64, bool, nil, *value.Undefined:
+			return v, nil
+		case *value.Template:
+			if embedded && LooksTemplate(x.Text) {
+				return v, nil
+			}
+			return x.Text, nil
+		case *value.List, *value.Dict, value.Tuple, *value.Set, Mapping:
+			if !lazy {
+				if _, ok := x.(Mapping); ok {
+					return v, nil
+				}
+				return c.Realize(v)
+			}
+		}
+		return v, nil
+	}
+	for i, v := range a.Pos {
+		n, err := one(v)
+		if err != nil {
+			return err
+		}
+		a.Pos[i] = n
+	}
+	for i, k := range a.Kw {
+		n, err := one(k.Value)
+		if err != nil {
+			return err
+		}
+		a.Kw[i].Value = n
+	}
+	return nil
+}
+
+// plugin applies a filter or test. What it raises becomes a marker.
+func (c *Context) plugin(pl *Plugin, kind string, a Args) (any, error) {
+	if !pl.Markers {
+		if u := a.firstMarker(); u != nil {
+			return u, nil
+		}
+	}
+	v, err := any(nil), c.ready(&a, pl.Lazy, pl.Embedded)
+	if err == nil {
+		v, err = pl.Call(c, a)
+	}
+	if err != nil {
+		if _, ok := err.(*value.Undefined); !ok && !isFatal(err) {
+			err = &PluginError{Kind: kind, Name: pl.Name, Err: err}
+		}
+		return c.caught(err)
+	}
+	if kind == "filter" {
+		return c.settle(v)
+	}
+	return v, nil
+}
+
+// settle makes a list of a range, as the reference does with results.
+func (c *Context) settle(v any) (any, error) {
+	if r, ok := v.(*Range); ok {
+		items, err := r.Iterate(c)
+		if err != nil {
+			return c.caught(err)
+		}
+		return &value.List{Items: items}, nil
+	}
+	return v, nil
+}
 
 // CallFilter applies the filter name to a.Pos[0].
-func (c *Context) CallFilter(name string, a Args) (any, error) { return nil, nil }
+func (c *Context) CallFilter(name string, a Args) (any, error) {
+	pl, ok := lookupFilter(c.table(), name)
+	if !ok {
+		return nil, value.Raise("TemplateRuntimeError", "No filter named %s.", value.Repr(name))
+	}
+	return c.plugin(pl, "filter", a)
+}
 
-// CallTest applies the test name to a.Pos[0].
-func (c *Context) CallTest(name string, a Args) (bool, error) { return false, nil }
+// CallTest applies the test name to a.Pos[0]. A marker that comes out is the
+// error.
+func (c *Context) CallTest(name string, a Args) (bool, error) {
+	pl, ok := lookupTest(c.table(), name)
+	if !ok {
+		return false, value.Raise("TemplateRuntimeError", "No test named %s.", value.Repr(name))
+	}
+	v, err := c.plugin(pl, "test", a)
+	if err != nil {
+		return false, err
+	}
+	return c.Truth(v)
+}
 
 // Call calls a value of the template (a macro, a method, a global function).
-func (c *Context) Call(fn any, a Args) (any, error) { return nil, nil }
+// What it raises becomes a marker.
+func (c *Context) Call(fn any, a Args) (any, error) { return c.call(fn, a) }
+
+func (c *Context) call(fn any, a Args) (any, error) {
+	switch fn := fn.(type) {
+	case *value.Undefined:
+		return fn, nil
+	case *bound:
+		return c.callMethod(fn.recv, fn.m, a)
+	case *Plugin:
+		if !fn.Direct {
+			if !fn.Markers {
+				if u := a.firstMarker(); u != nil {
+					return u, nil
+				}
+			}
+			if err := c.ready(&a, fn.Lazy, fn.Embedded); err != nil {
+				return c.caught(err)
+			}
+		}
+		v, err := fn.Call(c, a)
+		if err != nil {
+			return c.caught(err)
+		}
+		return v, nil
+	case Caller:
+		switch fn.(type) {
+		case *macro, *blockRef:
+		default:
+			if u := a.firstMarker(); u != nil {
+				return u, nil
+			}
+		}
+		v, err := fn.Call(c, a)
+		if err != nil {
+			return c.caught(err)
+		}
+		return v, nil
+	}
+	if u := a.firstMarker(); u != nil {
+		return u, nil
+	}
+	return c.caught(value.TypeErrorf("'%s' object is not callable", typeName(fn)))
+}
+
+func (c *Context) callMethod(recv any, m *method, a Args) (any, error) {
+	if u := a.firstMarker(); u != nil {
+		return u, nil
+	}
+	if err := c.ready(&a, m.lazy, false); err != nil {
+		return c.caught(err)
+	}
+	v, err := m.call(c, recv, a)
+	if err != nil {
+		return c.caught(err)
+	}
+	return c.settle(v)
+}

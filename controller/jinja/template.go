@@ -1,27 +1,146 @@
 package jinja
 
+import (
+	"context"
+
+	"volant/wire/value"
+)
+
 // Template is a compiled template or expression. It is immutable and safe for
 // concurrent use.
 type Template struct {
-	name string
+	name    string
+	root    exec
+	expr    eval // of an expression, instead of root
+	fn      *function
+	exports map[string]int // top-level names and their slots
+	blocks  map[string]*block
+	names   []string // names looked up outside, by id
+	ids     map[string]int
+	table   Table
+	shares  bool // other templates or blocks may see its names
+	mutates bool // it may change containers
+	counts  bool // it may call count on a list
+}
+
+func (t *Template) nameID(name string) int {
+	if id, ok := t.ids[name]; ok {
+		return id
+	}
+	id := len(t.names)
+	t.names = append(t.names, name)
+	t.ids[name] = id
+	return id
 }
 
 // Compile compiles template text. name is what an included template is called
 // ("" for others). The error is a *SyntaxError.
-func Compile(source, name string, table Table, opts Options) (*Template, error) { return nil, nil }
+func Compile(source, name string, table Table, opts Options) (*Template, error) {
+	set := opts.settings()
+	body, err := parse(source, name, set)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{name: name, table: table, ids: map[string]int{}}
+	p := &compiler{t: t, table: table, opts: set}
+	if err := p.template(body); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
 
 // CompileExpr compiles a bare expression, without delimiters.
-func CompileExpr(source string, table Table, opts Options) (*Template, error) { return nil, nil }
+func CompileExpr(source string, table Table, opts Options) (*Template, error) {
+	set := opts.settings()
+	x, err := parseExpr(source, set)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{table: table, ids: map[string]int{}}
+	p := &compiler{t: t, table: table, opts: set}
+	p.scan([]stmt{&outputStmt{nodes: []expr{x}}})
+	p.scope = &scope{fn: &function{}, names: map[string]int{}, top: true}
+	if t.expr, err = p.expr(x); err != nil {
+		return nil, err
+	}
+	t.fn = p.scope.fn
+	return t, nil
+}
+
+// Names are the variables and globals the template may look up, in the order
+// they appear.
+func (t *Template) Names() []string { return append([]string(nil), t.names...) }
 
 // Render returns the native result: the value of a sole node, else the text
 // of all nodes, nil when there are none; for an expression its value. The
-// result is not finalized. A failure inside is the error (a *value.Undefined
-// for something undefined, *LimitError, a Python error), while a marker that
-// is the result is returned as the value.
-func (t *Template) Render(r *Render) (any, error) { return nil, nil }
+// result is not finalized. A failure inside makes the result a marker
+// (*value.Undefined, its Err the failure unless something was undefined); the
+// error is only for what ends everything: a *LimitError, a cancelled context,
+// an error of the Resolver.
+func (t *Template) Render(r *Render) (any, error) {
+	c := newContext(t, r)
+	return t.render(c)
+}
 
-// RenderFinal is Render followed by Context.Finalize.
-func (t *Template) RenderFinal(r *Render) (any, error) { return nil, nil }
+func (t *Template) render(c *Context) (any, error) {
+	if t.expr != nil {
+		v, err := t.expr(c, newFrame(t.fn, nil))
+		if err != nil {
+			return c.marker(err)
+		}
+		return v, nil
+	}
+	var out output
+	if _, err := c.runRoot(&out); err != nil {
+		m, err := c.marker(err)
+		if err != nil {
+			return nil, err
+		}
+		if len(out.nodes) == 0 && c.r.Marker == nil {
+			return m, nil
+		}
+		out.nodes = append(out.nodes, m, c.undefined("", "template potentially truncated"))
+	}
+	v, err := c.concat(out.nodes)
+	if err != nil {
+		return c.marker(err)
+	}
+	return v, nil
+}
+
+// RenderFinal is Render followed by Context.Finalize. A marker is the error.
+func (t *Template) RenderFinal(r *Render) (any, error) {
+	c := newContext(t, r)
+	v, err := t.render(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.Finalize(v)
+}
 
 // RenderText is RenderFinal as text; no result is "".
-func (t *Template) RenderText(r *Render) (string, error) { return "", nil }
+func (t *Template) RenderText(r *Render) (string, error) {
+	v, err := t.RenderFinal(r)
+	if err != nil || v == nil {
+		return "", err
+	}
+	return value.Str(v), nil
+}
+
+func newContext(t *Template, r *Render) *Context {
+	c := &Context{r: r, run: &running{limits: r.Limits.fill()}}
+	if r.Ctx == nil {
+		r.Ctx = context.Background()
+	}
+	c.run.done = r.Ctx.Done()
+	c.run.ctx = r.Ctx
+	c.use(t)
+	c.begin()
+	return c
+}
+
+// NewContext returns a Context for calling filters and reading values outside
+// any template.
+func NewContext(r *Render, table Table) *Context {
+	return newContext(&Template{table: table, ids: map[string]int{}, fn: &function{}, mutates: false}, r)
+}

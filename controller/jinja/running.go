@@ -1,0 +1,107 @@
+package jinja
+
+import (
+	"context"
+
+	"volant/wire/value"
+)
+
+func (l Limits) fill() Limits {
+	def := func(n *int, d int) {
+		if *n <= 0 {
+			*n = d
+		}
+	}
+	def(&l.Output, 64<<20)
+	def(&l.Sequence, 10_000_000)
+	def(&l.Text, 64<<20)
+	def(&l.Depth, 200)
+	def(&l.Steps, 50_000_000)
+	return l
+}
+
+// running is what the contexts of one render share.
+type running struct {
+	limits Limits
+	ctx    context.Context
+	done   <-chan struct{}
+	output int
+	steps  int
+	depth  int
+	raw    map[*value.List]bool // lists made by the template itself, see List.count
+	copies map[string]any       // variables the template may change, by name
+}
+
+// grow counts n bytes of output.
+func (r *running) grow(n int) error {
+	if r.output += n; r.output > r.limits.Output {
+		return &LimitError{"output", r.limits.Output}
+	}
+	return nil
+}
+
+// step counts one iteration.
+func (r *running) step() error {
+	if r.steps++; r.steps > r.limits.Steps {
+		return &LimitError{"steps", r.limits.Steps}
+	}
+	if r.steps&1023 == 0 {
+		select {
+		case <-r.done:
+			return r.ctx.Err()
+		default:
+		}
+	}
+	return nil
+}
+
+// enter counts one nested macro, include, block or recursive loop.
+func (r *running) enter() error {
+	if r.depth++; r.depth > r.limits.Depth {
+		r.depth--
+		return value.Raise("RecursionError", "maximum recursion depth exceeded (limit of %d nested calls)", r.limits.Depth)
+	}
+	return nil
+}
+
+func (r *running) leave() { r.depth-- }
+
+func (r *running) noteRaw(l *value.List) {
+	if r.raw == nil {
+		r.raw = map[*value.List]bool{}
+	}
+	r.raw[l] = true
+}
+
+// noteSum notes the result of a + b or a * b when both are the template's own.
+func (r *running) noteSum(l *value.List, a, b any) {
+	own := func(v any) bool {
+		x, ok := v.(*value.List)
+		return !ok || r.raw[x]
+	}
+	if own(a) && own(b) {
+		r.noteRaw(l)
+	}
+}
+
+// output collects the nodes of a template, macro or captured block.
+type output struct {
+	nodes []any
+	mute  bool // after extends: nothing is output any more
+}
+
+// add appends what an expression gave.
+func (o *output) add(c *Context, v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		o.nodes = append(o.nodes, v)
+		return c.run.grow(len(v))
+	case *module:
+		o.nodes = append(o.nodes, v.nodes...)
+		return c.run.grow(len(v.nodes) * 16)
+	}
+	o.nodes = append(o.nodes, v)
+	return c.run.grow(16)
+}

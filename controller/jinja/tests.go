@@ -1,0 +1,169 @@
+package jinja
+
+import (
+	"math/big"
+	"unicode"
+
+	"volant/wire/value"
+)
+
+func typeTest(is func(v any) bool) bindFunc {
+	return func(_ *Context, a []any) (any, error) { return is(a[0]), nil }
+}
+
+func orderTest(op string) bindFunc {
+	return func(c *Context, a []any) (any, error) { return c.compare(op, a[0], a[1]) }
+}
+
+func remainder(v, by any) (any, error) { return value.Mod(v, by) }
+
+var tests = testTable()
+
+func testTable() map[string]*Plugin {
+	t := plugins(map[string]bindFunc{
+		"odd(value)": func(_ *Context, a []any) (any, error) {
+			m, err := remainder(a[0], int64(2))
+			return err == nil && value.Equal(m, int64(1)), err
+		},
+		"even(value)": func(_ *Context, a []any) (any, error) {
+			m, err := remainder(a[0], int64(2))
+			return err == nil && value.Equal(m, int64(0)), err
+		},
+		"divisibleby(value, num)": func(_ *Context, a []any) (any, error) {
+			m, err := remainder(a[0], a[1])
+			return err == nil && value.Equal(m, int64(0)), err
+		},
+		"defined(value)": func(_ *Context, a []any) (any, error) {
+			if u, ok := a[0].(*value.Undefined); ok {
+				if u.Err != nil {
+					return u, nil
+				}
+				return false, nil
+			}
+			return true, nil
+		},
+		"undefined(value)": func(_ *Context, a []any) (any, error) {
+			if u, ok := a[0].(*value.Undefined); ok {
+				if u.Err != nil {
+					return u, nil
+				}
+				return true, nil
+			}
+			return false, nil
+		},
+		"filter(value)": func(c *Context, a []any) (any, error) {
+			s, ok := value.Text(a[0])
+			if ok {
+				_, ok = lookupFilter(c.table(), s)
+			}
+			return ok, nil
+		},
+		"test(value)": func(c *Context, a []any) (any, error) {
+			s, ok := value.Text(a[0])
+			if ok {
+				_, ok = lookupTest(c.table(), s)
+			}
+			return ok, nil
+		},
+		"none(value)": typeTest(func(v any) bool { return v == nil }),
+		"boolean(value)": typeTest(func(v any) bool {
+			_, ok := v.(bool)
+			return ok
+		}),
+		"false(value)": typeTest(func(v any) bool {
+			b, ok := v.(bool)
+			return ok && !b
+		}),
+		"true(value)": typeTest(func(v any) bool {
+			b, ok := v.(bool)
+			return ok && b
+		}),
+		"integer(value)": typeTest(func(v any) bool {
+			_, b := v.(bool)
+			return value.IsInt(v) && !b
+		}),
+		"float(value)": typeTest(func(v any) bool {
+			_, ok := v.(float64)
+			return ok
+		}),
+		"number(value)": typeTest(value.IsNumber),
+		"string(value)": typeTest(func(v any) bool {
+			_, ok := value.Text(v)
+			return ok
+		}),
+		"mapping(value)": typeTest(isMapping),
+		"sequence(value)": typeTest(func(v any) bool {
+			switch v.(type) {
+			case string, *value.Template, *value.List, value.Tuple, *value.Dict, []byte, *Range, Mapping, *Group:
+				return true
+			}
+			return false
+		}),
+		"iterable(value)": typeTest(func(v any) bool {
+			switch v.(type) {
+			case string, *value.Template, *value.List, value.Tuple, *value.Dict, *value.Set, []byte, Mapping, Iterator:
+				return true
+			}
+			return false
+		}),
+		"callable(value)": typeTest(func(v any) bool {
+			switch v.(type) {
+			case Caller, *Plugin:
+				return true
+			}
+			return false
+		}),
+		"escaped(value)": typeTest(func(any) bool { return false }),
+		"lower(value)": func(c *Context, a []any) (any, error) {
+			s, err := c.Str(a[0])
+			return isCase(s, unicode.IsLower, unicode.IsUpper), err
+		},
+		"upper(value)": func(c *Context, a []any) (any, error) {
+			s, err := c.Str(a[0])
+			return isCase(s, unicode.IsUpper, unicode.IsLower), err
+		},
+		"sameas(value, other)": func(_ *Context, a []any) (any, error) { return same(a[0], a[1]), nil },
+		"in(value, seq)": func(c *Context, a []any) (any, error) {
+			return c.Contains(a[1], a[0])
+		},
+		"eq == equalto(a, b)":    orderTest("=="),
+		"ne !=(a, b)":            orderTest("!="),
+		"gt > greaterthan(a, b)": orderTest(">"),
+		"ge >=(a, b)":            orderTest(">="),
+		"lt < lessthan(a, b)":    orderTest("<"),
+		"le <=(a, b)":            orderTest("<="),
+	})
+	mark(t, func(p *Plugin) { p.Markers, p.Lazy = true, true }, "defined undefined")
+	mark(t, func(p *Plugin) { p.Lazy = true },
+		"none boolean false true integer float number string mapping sequence iterable callable escaped in sameas eq == equalto ne != gt > ge >= lt < le <= greaterthan lessthan")
+	for alias, name := range map[string]string{"!=": "ne", "<": "lt", "<=": "le", "==": "eq", ">": "gt", ">=": "ge"} {
+		t[alias].Name = "ansible.builtin." + name
+	}
+	return t
+}
+
+func isMapping(v any) bool {
+	switch v.(type) {
+	case *value.Dict, Mapping:
+		return true
+	}
+	return false
+}
+
+// same is Python's identity, as far as it can be told.
+func same(a, b any) bool {
+	switch a.(type) {
+	case value.Tuple, []byte:
+		return false
+	case nil, bool, int64, float64, string, *value.Template, *big.Int:
+		if typeName(a) != typeName(b) {
+			return false
+		}
+		return value.Equal(a, b)
+	}
+	switch b.(type) {
+	case value.Tuple, []byte:
+		return false
+	}
+	return a == b
+}
