@@ -91,7 +91,23 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 	if plugin := c.plugin("action", name, collections); plugin != "" {
 		return resolved{name: plugin, ok: true}
 	}
+	if strings.Contains(short, ".") {
+		c.warnMissing(name)
+	}
 	return resolved{}
+}
+
+// warnMissing warns of a name in a collection that is not installed.
+func (c *Catalog) warnMissing(name string) {
+	ns := strings.SplitN(name, ".", 3)
+	if len(ns) < 3 || c.Sink == nil || c.collection(ns[0]+"."+ns[1]) != "" {
+		return
+	}
+	missing := "ansible_collections." + ns[0]
+	if c.Union.NamespaceInstalled(ns[0]) {
+		missing += "." + ns[1]
+	}
+	c.Sink.Warning(&fault.Error{Msg: "Error loading plugin '" + name + "': No module named '" + missing + "'"})
 }
 
 // validName reports whether text can name a plugin: no spaces, slashes or

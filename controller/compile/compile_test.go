@@ -113,10 +113,9 @@ func run(t *testing.T, dir string, opt map[string]string, got map[string]string)
 		k, v, _ := strings.Cut(kv, "=")
 		extra.Set(k, v)
 	}
-	var warnings strings.Builder
-	sink := &fault.Console{Out: &warnings, Err: &warnings}
+	sink := &collect{}
 	l := newLoader(extra, sink)
-	defer func() { got["warnings"] = warnings.String() }()
+	defer func() { got["warnings"] = sink.text.String() }()
 	choose := Options{Tags: fields(opt["tags"]), SkipTags: fields(opt["skip-tags"]), ForceHandlers: opt["force"] != ""}
 	pb, err := l.Load(filepath.Join(dir, "site.yml"))
 	if err != nil {

@@ -100,3 +100,22 @@ func (r simple) render(layers []*value.Dict, v any) (any, error) {
 	}
 	return v, nil
 }
+
+// collect is a fault.Sink that writes everything down, each text once.
+type collect struct{ text strings.Builder }
+
+func (c *collect) add(s string) {
+	if !strings.Contains(c.text.String(), s) {
+		c.text.WriteString(s)
+	}
+}
+
+func (c *collect) Warning(err error) { c.add("[WARNING]: " + fault.Verbose(err)) }
+
+func (c *collect) Deprecated(d fault.Deprecation) {
+	e := d.Error
+	e.Msg = d.Text()
+	c.add("[DEPRECATION WARNING]: " + fault.Verbose(&e))
+}
+
+func (c *collect) Verbose(int, string) {}

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"volant/controller/fault"
 	"volant/controller/yaml"
 	"volant/wire/value"
 )
@@ -24,14 +23,7 @@ func (c *Catalog) movedLookup(name string) string {
 		c.readMoved(filepath.Join(c.Union.Core().Path, "config", "ansible_builtin_runtime.yml"))
 	}
 	to := c.moved[name]
-	ns := strings.SplitN(to, ".", 3)
-	if len(ns) == 3 && c.collection(ns[0]+"."+ns[1]) == "" && c.Sink != nil {
-		missing := "ansible_collections." + ns[0]
-		if c.Union.NamespaceInstalled(ns[0]) {
-			missing += "." + ns[1]
-		}
-		c.Sink.Warning(&fault.Error{Msg: "Error loading plugin '" + to + "': No module named '" + missing + "'"})
-	}
+	c.warnMissing(to)
 	return to
 }
 

@@ -137,8 +137,14 @@ func CheckVariableName(name any, pos value.Pos) error {
 	if !isText {
 		desc += " of type " + value.Repr(value.TypeName(name))
 	}
-	return fault.New(fault.Generic, pos, "Invalid variable %s.", desc).WithHelp(
-		"Variable names must be strings starting with a letter or underscore character, and contain only letters, numbers and underscores.")
+	e := fault.New(fault.Generic, pos, "Invalid variable %s.", desc)
+	if b, ok := name.(bool); ok || name == nil { // these know no place
+		e.Pos = value.Pos{}
+		if name != nil {
+			e.Excerpt = value.Str(b)
+		}
+	}
+	return e.WithHelp("Variable names must be strings starting with a letter or underscore character, and contain only letters, numbers and underscores.")
 }
 
 func validName(s string) bool {

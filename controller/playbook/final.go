@@ -36,6 +36,16 @@ func (l *Loader) Finish(p *Play) (*Values, error) {
 	if !set || raw == nil {
 		return nil, fault.New(fault.Parser, p.Pos, "The field 'hosts' is required but was not set.")
 	}
+	if name := p.Keywords.Value(Name); name == nil || !value.Truth(name) {
+		// An unnamed play is named after its hosts, before they are rendered.
+		if _, ok := raw.(*value.List); !ok {
+			v, err := l.rendered(p, raw)
+			if err != nil {
+				return nil, KeywordError(Name, p.Keywords.PosOf(Hosts), err)
+			}
+			out.Name = value.Str(v)
+		}
+	}
 	for _, k := range []Keyword{
 		Name, Hosts, GatherFacts, GatherSubset, GatherTimeout, ForceHandlers, MaxFailPercentage, Serial, Strategy, Order,
 	} {
@@ -44,7 +54,7 @@ func (l *Loader) Finish(p *Play) (*Values, error) {
 			continue
 		}
 		pos := p.Keywords.PosOf(k)
-		v, err := l.Render.Render(p, nil, nil, raw)
+		v, err := l.rendered(p, raw)
 		if err == nil {
 			if v == any(value.Omit) {
 				continue
@@ -57,18 +67,39 @@ func (l *Loader) Finish(p *Play) (*Values, error) {
 		out.set(k, v)
 	}
 	if out.Name == "" {
-		out.Name = strings.Join(out.Hosts, ",")
+		var names []string
+		for _, h := range p.Keywords.List(Hosts) {
+			names = append(names, value.Str(h))
+		}
+		out.Name = strings.Join(names, ",")
 	}
 	p.Values = out
 	return out, nil
 }
 
+// rendered renders v when there is something to render in it; else it keeps
+// its positions.
+func (l *Loader) rendered(p *Play, v any) (any, error) {
+	templated := MaybeTemplate(v)
+	if list, ok := v.(*value.List); ok {
+		for _, item := range list.Items {
+			templated = templated || MaybeTemplate(item)
+		}
+	}
+	if !templated {
+		return v, nil
+	}
+	return l.Render.Render(p, nil, nil, v)
+}
+
 func (o *Values) set(k Keyword, v any) {
 	list, _ := v.(*value.List)
-	text, _ := v.(string)
+	text, _ := value.Text(v)
 	switch k {
 	case Name:
-		o.Name = text
+		if text != "" {
+			o.Name = text
+		}
 	case Hosts:
 		for _, h := range list.Items {
 			o.Hosts = append(o.Hosts, value.Str(h))

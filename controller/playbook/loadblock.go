@@ -204,9 +204,9 @@ func (l *Loader) node(d *value.Dict, w where) ([]Node, error) {
 		if t.Meta() == "end_role" {
 			switch {
 			case w.handlers:
-				return nil, fault.New(fault.Parser, d.Pos(), "Cannot execute 'end_role' from a handler")
+				return nil, &fault.Error{Kind: fault.Parser, Msg: "Cannot execute 'end_role' from a handler", Excerpt: "HANDLER: " + t.Title("", true)}
 			case w.role == nil:
-				return nil, fault.New(fault.Parser, d.Pos(), "Cannot execute 'end_role' from outside of a role")
+				return nil, &fault.Error{Kind: fault.Parser, Msg: "Cannot execute 'end_role' from outside of a role", Excerpt: "TASK: meta (end_role)"}
 			}
 		}
 	}

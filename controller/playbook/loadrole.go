@@ -39,7 +39,7 @@ func (l *Loader) roles(v any, p *Play, pos value.Pos) ([]*Role, error) {
 	list, ok := v.(*value.List)
 	if !ok {
 		return nil, fault.New(fault.Parser, pos, "A malformed role declaration was encountered.").Because(
-			&malformed{"The ds (" + value.Str(v) + ") should be a list but was a " + className(v)})
+			&malformed{"ds (" + value.Str(v) + ") should be a list but was a " + className(v)})
 	}
 	opt := roleOptions{collections: collectionNames(p.Keywords)}
 	uses := make([]*roleUse, 0, len(list.Items))
