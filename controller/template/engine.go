@@ -4,16 +4,21 @@
 //
 // Only a *value.Template is ever rendered; every other string is data. An
 // Engine serves a run; a Scope is one task on one host and renders for it.
+//
+// Errors are *fault.Error chains with the reference's texts; Class names the
+// reference's exception.
 package template
 
 import (
 	"context"
 	"iter"
+	"os"
 	"sync"
 	"time"
 
+	"volant/controller/fault"
 	"volant/controller/jinja"
-	"volant/wire/value"
+	"volant/controller/vault"
 )
 
 // Vars are the variables of one host for one task, unrendered: values may hold
@@ -39,19 +44,6 @@ type Hosts interface {
 	Match(pattern string) ([]string, error)
 }
 
-// Secrets decrypts and encrypts with the run's vault secrets.
-type Secrets interface {
-	// Decrypt returns the plain bytes of a whole vault text.
-	Decrypt(text []byte) ([]byte, error)
-}
-
-// Messages takes what templating tells the user besides results. Its methods
-// are called from many goroutines; repeated texts are its business.
-type Messages interface {
-	Warn(text string, pos value.Pos, help string)
-	Deprecate(text string, pos value.Pos, help, version string)
-}
-
 // Settings gives the values of configuration settings to the config lookup.
 type Settings interface {
 	// Setting returns a setting's value and where it came from; plugin type
@@ -62,36 +54,59 @@ type Settings interface {
 // Options are what an Engine is made with. The zero Options work: no secrets,
 // no settings, messages dropped.
 type Options struct {
-	Secrets  Secrets
-	Messages Messages
+	// Vault decrypts files; nil refuses encrypted ones.
+	Vault *vault.Vault
+	// Sink takes warnings and deprecations; nil drops them.
+	Sink fault.Sink
+	// Settings answers the config lookup; may be nil.
 	Settings Settings
-	// Plugins resolves a project's and its collections' own filters and tests;
-	// it is asked for names that are not built in. May be nil.
+	// Plugins resolves a project's and its collections' own filters, tests and
+	// globals; it is asked for names that are not built in. May be nil.
 	Plugins jinja.Table
 	// Lookups resolves a project's own lookups likewise. May be nil.
-	Lookups func(name string) (Lookup, bool)
+	Lookups func(name string) (*Lookup, bool)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Getenv is the environment of the env lookup; nil is os.LookupEnv.
+	// Environ is the environment of commands that lookups run; nil is our own.
+	Environ []string
+	// Getenv is the environment lookups see; nil is os.LookupEnv.
 	Getenv func(name string) (string, bool)
-	// AllowBrokenConditionals and AllowEmbeddedTemplates are the settings of
-	// those names. The latter's default is on: NoEmbeddedTemplates turns it off.
+	// AllowBrokenConditionals is the setting of that name.
 	AllowBrokenConditionals bool
-	NoEmbeddedTemplates     bool
-	// Managed is the ansible_managed text of template files.
-	Managed string
-	// Verbosity of the run.
-	Verbosity int
+	// NoEmbeddedTemplates turns ALLOW_EMBEDDED_TEMPLATES off.
+	NoEmbeddedTemplates bool
+	// ManagedString is DEFAULT_MANAGED_STR; "" is its default.
+	ManagedString string
+	// Limits bound one render; zero fields mean jinja's defaults.
+	Limits jinja.Limits
 }
 
 // Engine is the templating of one run. It is safe for concurrent use.
 type Engine struct {
-	opt      Options
-	programs sync.Map // programKey -> *jinja.Program, for texts that are no *value.Template
+	opt   Options
+	table *table
+	files sync.Map // fileKey -> *fileProgram: template files, by content
+	exprs sync.Map // exprKey -> *exprProgram
 }
 
 // New returns an Engine.
-func New(opt Options) *Engine { return &Engine{opt: opt} }
+func New(opt Options) *Engine {
+	if opt.Sink == nil {
+		opt.Sink = fault.Discard
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.LookupEnv
+	}
+	if opt.ManagedString == "" {
+		opt.ManagedString = "Ansible managed"
+	}
+	e := &Engine{opt: opt}
+	e.table = &table{project: opt.Plugins}
+	return e
+}
 
 // ScopeOptions say where a scope is.
 type ScopeOptions struct {
@@ -101,14 +116,10 @@ type ScopeOptions struct {
 	SearchPath []string
 	// Basedir is the playbook's directory (or the working directory).
 	Basedir string
+	// RolePath is the directory of the task's role, or "".
+	RolePath string
 	// Hosts gives `hostvars`; may be nil.
 	Hosts Hosts
-	// Host is the inventory name of the scope's own host.
-	Host string
-	// Known replaces a variable's value by the Engine owner's own copy of it
-	// with its mark removed (DESIGN.md section 4: facts from closed tables);
-	// may be nil.
-	Environ map[string]string
 }
 
 // Scope renders for one task on one host. It is used by one goroutine at a
@@ -119,54 +130,15 @@ type Scope struct {
 	ctx  context.Context //nolint:containedctx // a scope lives as long as one task
 	vars Vars
 	opt  ScopeOptions
+
+	done   map[templateKey]*rendered
+	others map[string]*Scope // scopes of other hosts, for hostvars
+	// mark says that the render in progress read what a managed host sent.
+	mark  bool
+	depth int
 }
 
 // Scope returns a scope over vars.
 func (e *Engine) Scope(ctx context.Context, vars Vars, opt ScopeOptions) *Scope {
 	return &Scope{e: e, ctx: ctx, vars: vars, opt: opt}
-}
-
-// Render renders v deeply and returns final data: no *value.Template,
-// *value.Undefined or *value.Vault is left in it. The result may be value.Omit;
-// inside containers omitted entries are gone. marked says that a value a
-// managed host sent was read. Errors are *fault.Error chains.
-func (s *Scope) Render(v any) (out any, marked bool, err error) { return nil, false, nil }
-
-// Args are a task's rendered arguments.
-type Args struct {
-	Dict *value.Dict
-	// Marked holds the names of the arguments whose render read a value that a
-	// managed host sent.
-	Marked map[string]bool
-}
-
-// ArgError says which argument could not be rendered.
-type ArgError struct {
-	Arg string
-	Err error
-}
-
-// Error is the reference's text for it.
-func (e *ArgError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the *fault.Error.
-func (e *ArgError) Unwrap() error { return e.Err }
-
-// RenderArgs renders a task's arguments, each on its own; omitted ones are
-// left out. The error is an *ArgError around a *fault.Error whose message is
-// "Error while resolving value for 'ARG'" with what caused it.
-func (s *Scope) RenderArgs(args *value.Dict) (Args, error) { return Args{}, nil }
-
-// Condition evaluates a when, failed_when, changed_when, until or assert
-// expression by the reference's rule: the result must be a bool.
-func (s *Scope) Condition(v any) (bool, error) { return false, nil }
-
-// Expression evaluates the text of t as a bare expression (`debug: var`).
-func (s *Scope) Expression(t *value.Template) (out any, marked bool, err error) {
-	return nil, false, nil
-}
-
-// Lookup runs a lookup as `with_NAME` does; terms are rendered already.
-func (s *Scope) Lookup(name string, terms []any, kw *value.Dict) (out any, marked bool, err error) {
-	return nil, false, nil
 }

@@ -1,0 +1,215 @@
+package template
+
+import (
+	"errors"
+	"strings"
+
+	"volant/controller/jinja"
+	"volant/wire/value"
+)
+
+// maxNesting bounds variables whose templates name further variables, which in
+// the reference ends in Python's recursion limit.
+const maxNesting = 100
+
+// templateKey is a template together with how it is read.
+type templateKey = *value.Template
+
+// rendered is a variable's template after its render: what came of it (lazy,
+// perhaps a marker) and whether a managed host had a say.
+type rendered struct {
+	v      any
+	marked bool
+	busy   bool
+}
+
+// options of values written in YAML: what they say in {{ }} is not escaped
+// twice.
+var valueOptions = jinja.Options{TrimBlocks: true, EscapeBackslashes: true}
+
+var _ jinja.Resolver = (*Scope)(nil)
+
+// Resolve implements jinja.Resolver over the scope's variables.
+func (s *Scope) Resolve(name string) (any, bool, error) {
+	v, marked, ok := s.vars.Lookup(name)
+	if !ok {
+		switch {
+		case name == "hostvars" && s.opt.Hosts != nil:
+			return &hostVars{s}, true, nil
+		case name == "vars":
+			return &allVars{s: s, kind: "dict"}, true, nil
+		}
+		return nil, false, nil
+	}
+	if marked {
+		s.mark = true
+	}
+	v, err := s.Value(v)
+	return v, true, err
+}
+
+// Value makes a variable's raw value fit for an expression: a template is
+// rendered, a vaulted string decrypted; containers stay lazy.
+func (s *Scope) Value(v any) (any, error) {
+	switch v := v.(type) {
+	case *value.Template:
+		return s.Template(v)
+	case *value.Vault:
+		return s.decrypt(v), nil
+	}
+	return v, nil
+}
+
+// Template implements jinja.Resolver: it renders a nested template once. Text
+// without template syntax comes back as it is.
+func (s *Scope) Template(t *value.Template) (any, error) {
+	if !possiblyTemplate(t.Text) {
+		return t, nil
+	}
+	if r := s.done[t]; r != nil {
+		if r.busy {
+			return s.marker(recursionError(t)), nil
+		}
+		s.mark = s.mark || r.marked
+		return r.v, nil
+	}
+	if s.done == nil {
+		s.done = map[templateKey]*rendered{}
+	}
+	if s.depth >= maxNesting {
+		return s.marker(recursionError(t)), nil
+	}
+	r := &rendered{busy: true}
+	s.done[t] = r
+	outer := s.mark
+	s.mark = false
+	s.depth++
+	v, err := s.run(t)
+	s.depth--
+	r.v, r.marked, r.busy = v, s.mark, false
+	s.mark = outer || r.marked
+	if err != nil {
+		delete(s.done, t)
+		return nil, err
+	}
+	if u, ok := v.(*value.Undefined); ok && errors.Is(u.Err, errRecursion) {
+		delete(s.done, t) // what failed on the way into a loop may do outside it
+	}
+	return r.v, nil
+}
+
+// run renders t without caching; failures are markers.
+func (s *Scope) run(t *value.Template) (any, error) {
+	prog, err := s.e.program(t)
+	if err != nil {
+		return s.marker(asFault(err, t, false)), nil
+	}
+	v, err := s.settle(prog.Render(s.render(t.Pos)))(t)
+	if err != nil {
+		return nil, err
+	}
+	return trailingNewlines(t.Text, v, "\n"), nil
+}
+
+// settle takes the outcome of a render of t: what failed in it becomes a marker
+// whose error is for users. The error is the end of the task.
+func (s *Scope) settle(v any, err error) func(t *value.Template) (any, error) {
+	return func(t *value.Template) (any, error) {
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return nil, s.ctx.Err()
+			}
+			return s.marker(asFault(err, t, false)), nil
+		}
+		if u, ok := v.(*value.Undefined); ok && u.Err != nil {
+			return &value.Undefined{Name: u.Name, Hint: u.Hint, Pos: u.Pos, Err: asFault(u, t, false)}, nil
+		}
+		return v, nil
+	}
+}
+
+// render is the jinja.Render for a template of this scope at pos.
+func (s *Scope) render(pos value.Pos) *jinja.Render {
+	return &jinja.Render{
+		Vars: s, Load: s.loader(), Ctx: s.ctx, Table: s.e.table, Pos: pos, Data: s, Limits: s.e.opt.Limits,
+	}
+}
+
+// marker makes an error a value that raises it when it is used.
+func (s *Scope) marker(err error) *value.Undefined {
+	return &value.Undefined{Hint: err.Error(), Err: err}
+}
+
+// decrypt returns the text of a vaulted value, or a marker.
+func (s *Scope) decrypt(v *value.Vault) any {
+	if v.Decrypt == nil {
+		return s.marker(vaultError(v, errors.New("Attempting to decrypt but no vault secrets found."))) //nolint:staticcheck // shown to users
+	}
+	text, err := v.Decrypt()
+	if err != nil {
+		return s.marker(vaultError(v, err))
+	}
+	return text
+}
+
+// compiled is what Template.Program holds.
+type compiled struct {
+	e    *Engine
+	prog *jinja.Template
+	err  error
+}
+
+// program compiles the text of a value, once.
+func (e *Engine) program(t *value.Template) (*jinja.Template, error) {
+	if c, ok := t.Program.Load().(*compiled); ok && c.e == e {
+		return c.prog, c.err
+	}
+	c := &compiled{e: e}
+	text, opts := t.Text, valueOptions
+	if text, opts, c.err = header(text, opts); c.err == nil {
+		c.prog, c.err = jinja.Compile(text, "", e.table, opts)
+	}
+	t.Program.Store(c)
+	return c.prog, c.err
+}
+
+// possiblyTemplate reports whether text has to be rendered at all.
+func possiblyTemplate(text string) bool {
+	for i := strings.IndexByte(text, '{'); i >= 0 && i+1 < len(text); {
+		switch text[i+1] {
+		case '{', '%', '#':
+			return true
+		}
+		n := strings.IndexByte(text[i+1:], '{')
+		if n < 0 {
+			break
+		}
+		i += 1 + n
+	}
+	return strings.HasPrefix(text, overridePrefix)
+}
+
+// allTemplate reports whether text is wrapped in template delimiters.
+func allTemplate(text string) bool {
+	if strings.HasPrefix(text, overridePrefix) {
+		return true
+	}
+	if len(text) < 2 || text[0] != '{' || text[1] != '{' && text[1] != '%' && text[1] != '#' {
+		return false
+	}
+	return strings.HasSuffix(text, "}}") || strings.HasSuffix(text, "%}") || strings.HasSuffix(text, "#}")
+}
+
+// trailingNewlines restores the newlines a template ended in, which Jinja
+// drops.
+func trailingNewlines(source string, result any, newline string) any {
+	text, ok := value.Text(result)
+	if !ok {
+		return result
+	}
+	count := func(s string) int { return len(s) - len(strings.TrimRight(s, "\n")) }
+	if n := count(source) - count(text); n > 0 {
+		return text + strings.Repeat(newline, n)
+	}
+	return result
+}

@@ -1,0 +1,135 @@
+package template
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"volant/controller/vault"
+	"volant/wire/value"
+)
+
+// maxFile bounds a controller file that is read as text for a template or
+// lookup.
+const maxFile = 64 << 20
+
+// FindFile looks a file up on the controller as the reference does: each
+// directory of the search path, then the playbook's, first with dir ("files",
+// "templates", "vars") below it, then without. ok is false when there is none;
+// tried lists where it was looked for.
+func (s *Scope) FindFile(dir, name string) (path string, tried []string, ok bool) {
+	if name == "" {
+		return "", nil, false
+	}
+	if name[0] == '/' || name[0] == '~' {
+		p := s.unfrack(name, "")
+		if exists(p) {
+			return p, nil, true
+		}
+		return "", nil, false
+	}
+	first, _, _ := strings.Cut(name, "/")
+	add := func(base string, dirs bool) {
+		if dirs && first != dir && dir != "" {
+			tried = append(tried, joinPath(base, dir, name))
+		}
+		tried = append(tried, joinPath(base, name))
+	}
+	for _, p := range s.searchPath() {
+		p = s.unfrack(p, "")
+		up, _ := splitPath(p)
+		if strings.HasSuffix(up, "/tasks") && (s.opt.RolePath != "" || isRole(p)) {
+			role, _ := splitPath(up)
+			tried = append(tried, joinPath(role, dir, name), joinPath(up, name))
+		}
+		add(p, true)
+	}
+	add(s.opt.Basedir, true)
+	for _, c := range tried {
+		if exists(c) {
+			return c, tried, true
+		}
+	}
+	return "", tried, false
+}
+
+// searchPath is where this scope's files are; without one, the role or the
+// playbook.
+func (s *Scope) searchPath() []string {
+	switch {
+	case len(s.opt.SearchPath) > 0:
+		return s.opt.SearchPath
+	case s.opt.RolePath != "":
+		return []string{s.opt.RolePath}
+	}
+	return []string{s.opt.Basedir}
+}
+
+func exists(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}
+
+// isRole guesses whether a directory belongs to a role, as the reference does.
+func isRole(p string) bool {
+	up, _ := splitPath(p)
+	for _, base := range []string{p, up} {
+		for _, dir := range []string{"tasks", "meta"} {
+			for _, ext := range []string{".yml", ".yaml", ""} {
+				if exists(joinPath(base, dir, "main"+ext)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// find is the lookups' search: a missing file is warned about.
+func (l *LookupCall) find(dir string, term any) (string, bool, error) {
+	name, ok := value.Text(term)
+	if !ok {
+		return "", false, value.Raise("AttributeError", "'%s' object has no attribute 'startswith'", lazyName(term))
+	}
+	p, _, ok := l.Scope.FindFile(dir, name)
+	if !ok {
+		l.Scope.warn(fmt.Sprintf("Unable to find '%s' in expected paths (use -vvvvv to see paths)", name), nil, "")
+	}
+	return p, ok, nil
+}
+
+// readFile returns a controller file's bytes, decrypted when it is vaulted.
+func (s *Scope) readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil, failf("Unable to retrieve file contents.\nCould not find or access '%s' on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, see the remote_src option", path)
+		}
+		return nil, failBy(osError(err, path), "an error occurred while trying to read the file '%s'.", path)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, failBy(osError(err, path), "an error occurred while trying to read the file '%s'.", path)
+	}
+	if len(data) > maxFile {
+		return nil, failf("the file '%s' is larger than the limit of %d bytes", path, maxFile)
+	}
+	if !vault.IsEncrypted(data) {
+		return data, nil
+	}
+	if s.e.opt.Vault == nil {
+		return nil, failf("Attempting to decrypt but no vault secrets found.")
+	}
+	return s.e.opt.Vault.Decrypt(data, path)
+}
+
+// readText is readFile as text.
+func (s *Scope) readText(path, encoding string) (string, error) {
+	data, err := s.readFile(path)
+	if err != nil {
+		return "", err
+	}
+	return decode(data, encoding)
+}
