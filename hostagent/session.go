@@ -260,6 +260,8 @@ func (s *agentSession) await(ctx context.Context, id wire.TaskID) ([]byte, error
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
+		case wire.StateUnknown:
+			return nil, errWithdrawn
 		default:
 			return nil, errLost
 		}

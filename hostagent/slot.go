@@ -100,8 +100,11 @@ func (l *link) collect(s session.Stream, t *talk, id wire.TaskID) error {
 // outcome waits for the encoded outcome of a known id; lost is an outcome too.
 func (l *link) outcome(ctx context.Context, id wire.TaskID) ([]byte, error) {
 	body, err := l.sess.await(ctx, id)
-	if errors.Is(err, errLost) {
+	switch {
+	case errors.Is(err, errLost):
 		return frame.Marshal(fault(wire.FaultLost, true, err))
+	case errors.Is(err, errWithdrawn): // it was still being staged: to be sent again
+		return frame.Marshal(fault(wire.FaultWithdrawn, false, err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("collecting %s: %w", id, err)

@@ -16,8 +16,8 @@ import (
 
 const (
 	callTimeout  = 1500 * time.Millisecond // for a known agent to answer before SSH is asked
-	dialTimeout  = 6 * time.Second         // for an agent that SSH just spoke to
-	dialTries    = 4                       // a storm may refuse a dial after it seemed to succeed
+	dialTimeout  = 3 * time.Second         // for an agent that SSH just spoke to
+	dialBudget   = 6 * time.Second         // for all tries: a storm may refuse a dial after it seemed to succeed
 	resolveAfter = 2 * time.Second
 	sshEvery     = 3 // while a link is lost, every third attempt asks SSH
 )
@@ -56,15 +56,16 @@ func (d *dialer) build(ctx context.Context, attempt int) (*live, error) {
 		return nil, err
 	}
 	var err error
-	for try := range dialTries {
+	until := time.Now().Add(dialBudget)
+	for try := 1; time.Now().Before(until); try++ {
 		var lv *live
 		if lv, err = d.call(ctx, dialTimeout); err == nil {
 			return lv, nil
 		}
 		select {
-		case <-time.After(time.Duration(try+1) * 50 * time.Millisecond):
+		case <-time.After(min(time.Duration(try)*50*time.Millisecond, time.Second)):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, &callError{err}
 		}
 	}
 	return nil, &callError{fmt.Errorf("the agent was started but does not answer at %s: %w", d.pin.Address, err)}

@@ -162,6 +162,10 @@ func (f *Fleet) link(key linkKey, set func(*hostLink)) *hostLink {
 // everything. It takes at most two seconds.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return nil
+	}
 	f.closed = true
 	links := make([]*hostLink, 0, len(f.links))
 	for _, l := range f.links {

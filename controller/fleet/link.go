@@ -77,7 +77,11 @@ func (l *hostLink) get(ctx context.Context, since time.Time) (*live, error) {
 		if a == nil {
 			a = &attempt{done: make(chan struct{})}
 			l.attempt = a
-			l.f.wg.Go(func() { l.try(a, n) }) // ends with the attempt, bounded by f.ctx
+			bound := time.Duration(0)
+			if again && !since.IsZero() {
+				bound = max(l.window-time.Since(since), callTimeout)
+			}
+			l.f.wg.Go(func() { l.try(a, n, bound) }) // ends with the attempt, bounded by f.ctx
 		}
 		l.mu.Unlock()
 		select {
@@ -113,8 +117,15 @@ func final(err error) bool {
 	return true
 }
 
-func (l *hostLink) try(a *attempt, n int) {
-	a.live, a.err = l.build.build(l.f.ctx, n)
+// try makes one attempt, within bound when that is not zero.
+func (l *hostLink) try(a *attempt, n int, bound time.Duration) {
+	ctx := l.f.ctx
+	if bound > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, bound, errors.New("the link did not come back in time"))
+		defer cancel()
+	}
+	a.live, a.err = l.build.build(ctx, n)
 	l.mu.Lock()
 	l.attempt = nil
 	var cancels []wire.TaskID

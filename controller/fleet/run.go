@@ -41,16 +41,12 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	for i, f := range r.Files {
 		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
 	}
-	body, err := x.deliver(ctx)
+	out, err := x.deliver(ctx)
 	if r.Sink != nil {
 		err = x.closeSink(err)
 	}
 	if err != nil {
 		return nil, err
-	}
-	out := new(wire.Outcome)
-	if err := frame.Unmarshal(body, out); err != nil {
-		return nil, fmt.Errorf("decoding the result: %w", err)
 	}
 	switch f := out.Fault; {
 	case f == nil && out.Result.Dict == nil:
@@ -68,9 +64,9 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	return &x.ans, nil
 }
 
-// deliver sends the sub-task and returns its encoded outcome, across lost
+// deliver sends the sub-task and returns its outcome, across lost
 // connections: after one the agent is asked what became of it.
-func (x *exchange) deliver(ctx context.Context) ([]byte, error) {
+func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 	lost := time.Now()
 	for {
 		lv, err := x.l.get(ctx, lost)
@@ -81,11 +77,11 @@ func (x *exchange) deliver(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 		lv.active.Add(1)
-		body, err := x.once(ctx, lv)
+		out, err := x.once(ctx, lv)
 		lv.active.Add(-1)
 		switch {
 		case err == nil:
-			return body, nil
+			return out, nil
 		case ctx.Err() != nil && x.sent != nil:
 			x.cancel(lv)
 			return nil, context.Cause(ctx)
@@ -100,7 +96,7 @@ func (x *exchange) deliver(ctx context.Context) ([]byte, error) {
 }
 
 // once tries over one connection. errLink: it was lost on the way.
-func (x *exchange) once(ctx context.Context, lv *live) ([]byte, error) {
+func (x *exchange) once(ctx context.Context, lv *live) (*wire.Outcome, error) {
 	for {
 		begin := time.Now()
 		s, err := lv.take(ctx)
@@ -111,9 +107,24 @@ func (x *exchange) once(ctx context.Context, lv *live) ([]byte, error) {
 		body, again, err := x.over(ctx, lv, s)
 		switch {
 		case err == nil && !again:
-			lv.ack(x.r.Task.ID)
+			out := new(wire.Outcome)
+			if err := frame.Unmarshal(body, out); err != nil {
+				s.s.Reset()
+				return nil, fmt.Errorf("decoding the result: %w", err)
+			}
 			lv.put(s)
-			return body, nil
+			if f := out.Fault; f == nil || f.Code != wire.FaultWithdrawn {
+				lv.ack(x.r.Task.ID)
+				return out, nil
+			}
+			x.sent = nil // nothing was done, as if it never came
+			if x.broken++; x.broken > maxBroken {
+				return nil, out.Fault
+			}
+			if err := x.restart(); err != nil {
+				return nil, err
+			}
+			continue
 		case err == nil:
 			lv.put(s)
 			continue // unknown there: send it
