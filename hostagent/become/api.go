@@ -34,6 +34,12 @@ type Params struct {
 type Error struct {
 	Msg     string // such as "Missing sudo password"; fit to be a task's msg
 	Timeout bool   // no prompt and no success in time: the reference counts this host as unreachable
+	// Exited says that the become command ended on its own before the worker
+	// began; the reference shows what it printed as module_stdout and
+	// module_stderr, and its status as rc.
+	Exited         bool
+	Code           int
+	Stdout, Stderr string
 }
 
 // Error returns Msg.
@@ -43,7 +49,7 @@ func (e *Error) Error() string { return e.Msg }
 type Config struct {
 	Binary  string        // path of the agent's executable
 	Args    []string      // arguments for worker mode; nil: ["worker"]
-	Dir     string        // agent's own directory, for the copy other users can reach; "": beside Binary
+	Dir     string        // agent's own directory: remembers where the copy is that other users can reach; "": not remembered
 	Timeout time.Duration // for prompt or success; 0: 12 s, as the reference (10 + 2)
 	Env     []string      // environment for the become command; nil: the agent's
 	Log     *slog.Logger  // nil discards

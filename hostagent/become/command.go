@@ -1,0 +1,209 @@
+package become
+
+import (
+	"crypto/rand"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// plan is how one become method is run and understood.
+type plan struct {
+	method  string
+	line    string         // for /bin/sh -c
+	mark    string         // printed when the privilege is there
+	prompt  *regexp.Regexp // asks for the password; nil when none is expected
+	fail    []string       // the password was wrong
+	missing []string       // a password is needed
+	asks    bool           // the method always asks: without a password there is no point in waiting
+	tty     bool           // the password is read from the controlling terminal
+}
+
+// method is one become plugin: defaults and how its command line is put together.
+// Facts from the reference's plugins/become and the collection community.general.
+type method struct {
+	exe, flags    string
+	fail, missing []string
+	asks          bool
+	tty           bool // reads the password from the terminal
+	prompt        func(id string, p Params) *regexp.Regexp
+	build         func(c pieces) string
+}
+
+// pieces are what command lines are made of; all but wrapped and echo may be empty.
+type pieces struct {
+	exe, flags, user, prompt string
+	wrapped                  string // /bin/sh -c 'echo MARK ; exec ...'
+	echo                     string // 'echo MARK ; exec ...', quoted
+	password                 bool
+}
+
+var methods = map[string]method{
+	"sudo": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."},
+		missing: []string{"Sorry, a password is required to run sudo", "sudo: a password is required"},
+		prompt:  keyed("sudo"),
+		build: func(c pieces) string {
+			return join(c.exe, withoutN(c), quotedPrompt(c), userFlag(c), c.wrapped)
+		}},
+	"su": {exe: "su", fail: []string{"Authentication failure"}, asks: true,
+		prompt: func(_ string, p Params) *regexp.Regexp { return suPrompt(p.Prompts) },
+		build: func(c pieces) string {
+			return join(c.exe, c.flags, c.user, "-c", quote(c.wrapped))
+		}},
+	"doas": {exe: "doas", fail: []string{"Permission denied", "doas: Authentication failed"}, missing: []string{"Authorization required", "Authentication required"}, tty: true,
+		prompt: func(string, Params) *regexp.Regexp { return doasPrompt },
+		build: func(c pieces) string {
+			if !c.password && !hasFlag(c.flags, "-n") {
+				c.flags = join(c.flags, "-n")
+			}
+			return join(c.exe, c.flags, userFlag(c), c.wrapped)
+		}},
+	"dzdo": {exe: "dzdo", flags: "-H -S -n", fail: []string{"Sorry, try again."}, prompt: keyed("dzdo"),
+		build: func(c pieces) string { return join(c.exe, withoutN(c), quotedPrompt(c), userFlag(c), c.wrapped) }},
+	"sudosu": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."},
+		missing: []string{"Sorry, a password is required to run sudo", "sudo: a password is required"},
+		prompt:  keyed("sudo"),
+		build: func(c pieces) string {
+			return join(c.exe, withoutN(c), quotedPrompt(c), "su -l", c.user, c.wrapped)
+		}},
+	"pfexec": {exe: "pfexec", flags: "-H -S -n", build: func(c pieces) string { return join(c.exe, c.flags, c.wrapped) }},
+	"ksu": {exe: "ksu", fail: []string{"Password incorrect"}, missing: []string{"No password given"},
+		prompt: func(string, Params) *regexp.Regexp { return ksuPrompt },
+		build:  func(c pieces) string { return join(c.exe, c.user, c.flags, "-e", c.wrapped) }},
+	"run0": {exe: "run0", build: func(c pieces) string { return join(c.exe, "--user="+c.user, c.flags, c.wrapped) }},
+}
+
+var (
+	doasPrompt = regexp.MustCompile(`doas \([^)]*\) ?[^:\n]*password:`)
+	ksuPrompt  = regexp.MustCompile(`Kerberos password for [^@\n]*@[^:\n]*:`)
+)
+
+// suPrompts are the words for "password" that su asks with, in the languages the reference knows.
+var suPrompts = []string{"Password", "암호", "パスワード", "Adgangskode", "Contraseña", "Contrasenya", "Hasło", "Heslo", "Jelszó",
+	"Lösenord", "Mật khẩu", "Mot de passe", "Parola", "Parool", "Pasahitza", "Passord", "Passwort", "Salasana", "Sandi", "Senha",
+	"Wachtwoord", "ססמה", "Лозинка", "Парола", "Пароль", "गुप्तशब्द", "शब्दकूट", "సంకేతపదము", "හස්පදය", "密码", "密碼", "口令"}
+
+func suPrompt(words []string) *regexp.Regexp {
+	if len(words) == 0 {
+		words = suPrompts
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = regexp.QuoteMeta(w)
+	}
+	return regexp.MustCompile(`(?i)(?:` + strings.Join(quoted, "|") + `)\s*[:：]`)
+}
+
+func keyed(name string) func(string, Params) *regexp.Regexp {
+	return func(id string, _ Params) *regexp.Regexp {
+		return regexp.MustCompile(regexp.QuoteMeta(promptText(name, id)))
+	}
+}
+
+func promptText(name, id string) string {
+	return fmt.Sprintf("[%s via ansible, key=%s] password:", name, id)
+}
+
+// newPlan builds the command line of p's method around argv.
+func newPlan(p Params, argv []string) (*plan, error) {
+	name := p.Method
+	if i := strings.LastIndexByte(name, '.'); i >= 0 { // community.general.doas, ansible.builtin.sudo
+		name = name[i+1:]
+	}
+	if name == "" {
+		name = "sudo"
+	}
+	m, ok := methods[name]
+	if !ok {
+		return nil, &Error{Msg: fmt.Sprintf("Invalid become method specified, could not find matching plugin: '%s'. Use `ansible-doc -t become -l` to list available plugins.", p.Method)}
+	}
+	id := strings.ToLower(rand.Text())
+	pl := &plan{method: name, mark: "BECOME-SUCCESS-" + id, fail: m.fail, missing: m.missing, asks: m.asks}
+	c := pieces{exe: m.exe, flags: m.flags, user: p.User, password: p.Password != ""}
+	if p.Exe != "" {
+		c.exe = p.Exe
+	}
+	if p.Flags != nil {
+		c.flags = *p.Flags
+	}
+	if c.user == "" {
+		c.user = "root"
+	}
+	if m.prompt != nil && c.password {
+		pl.prompt = m.prompt(id, p)
+		pl.tty = m.tty
+		c.prompt = promptText(m.exe, id)
+	} else if m.asks {
+		pl.prompt = m.prompt(id, p)
+	}
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = quote(a)
+	}
+	c.echo = quote("echo " + pl.mark + " ; exec " + strings.Join(words, " "))
+	c.wrapped = "/bin/sh -c " + c.echo
+	if name == "sudo" && p.Chdir != "" {
+		c.exe = "cd " + quote(p.Chdir) + " && " + c.exe
+	}
+	pl.line = m.build(c)
+	return pl, nil
+}
+
+func join(words ...string) string {
+	var used []string
+	for _, w := range words {
+		if w != "" {
+			used = append(used, w)
+		}
+	}
+	return strings.Join(used, " ")
+}
+
+// userFlag and the executable stay unquoted, as in the reference: people put options there.
+func userFlag(c pieces) string { return "-u " + c.user }
+
+func quotedPrompt(c pieces) string {
+	if c.prompt == "" {
+		return ""
+	}
+	return `-p "` + c.prompt + `"`
+}
+
+var flagN = regexp.MustCompile(`^(-\w*)n(\w*.*)`)
+
+// withoutN is the flags without -n when a password is given: sudo must be able to ask.
+func withoutN(c pieces) string {
+	if !c.password || c.flags == "" {
+		return c.flags
+	}
+	var kept []string
+	for _, f := range strings.Fields(c.flags) {
+		if f == "-n" || f == "--non-interactive" {
+			continue
+		}
+		if !strings.HasPrefix(f, "--") {
+			f = flagN.ReplaceAllString(f, "$1$2")
+		}
+		kept = append(kept, f)
+	}
+	return strings.Join(kept, " ")
+}
+
+func hasFlag(flags, want string) bool {
+	for f := range strings.FieldsSeq(flags) {
+		if f == want {
+			return true
+		}
+	}
+	return false
+}
+
+var safe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quote quotes s for a POSIX shell as Python's shlex.quote does.
+func quote(s string) string {
+	if safe.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
+}
