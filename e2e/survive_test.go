@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// killAgent ends the agent of a lab host as a crash would.
+const killAgent = `pkill -KILL -f 'volant-agent.* serve' || true`
+
+// TestAgentKilledBetweenTasks: the agent is started again over SSH and the play
+// goes on.
+func TestAgentKilledBetweenTasks(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	out, code := l.playbook(`
+- hosts: all
+  gather_facts: false
+  tasks:
+    - command: echo one
+    - name: kill the agent from outside
+      command:
+        argv: ["{{ lab }}", exec, --dir, "{{ dir }}", "{{ inventory_hostname }}", "{{ kill }}"]
+      delegate_to: localhost
+    - command: echo two
+      register: two
+    - assert: {that: two.stdout == 'two'}
+`, "-e", "lab="+l.bin+"/volant-lab", "-e", "dir="+l.dir, "-e", `{"kill": "`+killAgent+`"}`)
+	l.want(out, code, 0, "failed=0", "unreachable=0")
+}
+
+// TestAgentKilledDuringTask: what ran may or may not have completed; it is said
+// so and never run again.
+func TestAgentKilledDuringTask(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	l.playbookBackground(t, `
+- hosts: all
+  gather_facts: false
+  tasks:
+    - shell: echo started >> /tmp/ran; sleep 20
+`, func() {
+		l.eventually("h1", "grep -c started /tmp/ran", "1", 20*time.Second)
+		if out, code := l.exec("h1", killAgent); code != 0 {
+			t.Fatal(out)
+		}
+	}, func(out string, code int) {
+		l.want(out, code, 2, "The agent on this host stopped while the task ran; it may or may not have completed.")
+		if n, _ := l.exec("h1", "grep -c started /tmp/ran"); strings.TrimSpace(n) != "1" {
+			t.Errorf("the task ran %s times", n)
+		}
+	})
+}
+
+// TestCutLink: the cable is out for three seconds in the middle of a command;
+// its result arrives, and it ran once.
+func TestCutLink(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	l.playbookBackground(t, `
+- hosts: all
+  gather_facts: false
+  tasks:
+    - shell: echo started >> /tmp/ran; sleep 5; echo finished
+      register: r
+    - assert: {that: r.stdout == 'finished'}
+`, func() {
+		l.eventually("h1", "grep -c started /tmp/ran", "1", 20*time.Second)
+		for _, way := range []string{"--down", "--up"} {
+			if out, code := l.run(time.Minute, "volant-lab", "shape", "--dir", l.dir, "h1", way); code != 0 {
+				t.Fatal(out)
+			}
+			if way == "--down" {
+				time.Sleep(7 * time.Second) // the command ends while the cable is out
+			}
+		}
+	}, func(out string, code int) {
+		l.want(out, code, 0, "failed=0")
+		if n, _ := l.exec("h1", "grep -c started /tmp/ran"); strings.TrimSpace(n) != "1" {
+			t.Errorf("the task ran %s times", n)
+		}
+	})
+}
+
+// TestRestartSSHD: the link does not depend on the SSH that made it.
+func TestRestartSSHD(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	l.playbookBackground(t, `
+- hosts: all
+  gather_facts: false
+  tasks:
+    - shell: echo started >> /tmp/ran; sleep 4
+    - command: echo after
+`, func() {
+		l.eventually("h1", "grep -c started /tmp/ran", "1", 20*time.Second)
+		if out, code := l.exec("h1", "systemctl restart ssh"); code != 0 {
+			t.Fatal(out)
+		}
+	}, func(out string, code int) { l.want(out, code, 0, "failed=0", "unreachable=0") })
+}
+
+// playbookBackground runs a playbook, meanwhile during, then checks its end.
+func (l *lab) playbookBackground(t *testing.T, text string, during func(), after func(out string, code int)) {
+	t.Helper()
+	type end struct {
+		out  string
+		code int
+	}
+	done := make(chan end, 1)
+	go func() { // ends with the playbook, which run bounds
+		out, code := l.playbook(text)
+		done <- end{out, code}
+	}()
+	during()
+	select {
+	case e := <-done:
+		after(e.out, e.code)
+	case <-time.After(3 * time.Minute):
+		t.Fatal("the playbook does not end")
+	}
+}
+
+// eventually waits until a command on a host prints want.
+func (l *lab) eventually(host, cmd, want string, limit time.Duration) {
+	l.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		out, _ := l.exec(host, cmd)
+		if strings.TrimSpace(out) == want {
+			return
+		}
+		if time.Now().After(end) {
+			l.t.Fatalf("%s on %s still prints %q", cmd, host, out)
+		}
+	}
+}
