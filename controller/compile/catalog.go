@@ -4,28 +4,32 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"volant/actions"
 	"volant/controller/fault"
 	"volant/controller/playbook"
 	"volant/controller/union"
+	"volant/controller/yaml"
 	"volant/wire/value"
 )
 
 // Catalog answers what the names of a project mean, from what is installed:
 // ansible-core, collections, and the library directories of the project. It is
-// the playbook.Plugins of a run. It is used by one goroutine at a time.
+// the playbook.Plugins of a run. It is safe for concurrent use.
 type Catalog struct {
-	// Union resolves modules; nil when no ansible-core is installed: then only
-	// what needs none is known.
+	// Union resolves modules; nil when no ansible-core is installed: then every
+	// name is taken for a module, and Preflight says what is missing.
 	Union *union.Union
-	// Natives are the modules an agent runs without Python, by short name.
-	Natives []string
+	// Files reads the metadata of ansible-core and collections.
+	Files *yaml.Files
 	// Lookups reports whether we have a lookup.
 	Lookups func(name string) bool
-	Sink    fault.Sink
+	Sink    fault.Sink // warnings; nil drops them
 
+	mu             sync.Mutex // guards what follows
 	library, utils []string
 	resolved       map[string]resolved
 	moved          map[string]string // lookups that ansible-core sends elsewhere
@@ -42,6 +46,8 @@ var _ playbook.Plugins = (*Catalog)(nil)
 // AddDir makes the library and module_utils directories below dir (a playbook's
 // or a role's) known.
 func (c *Catalog) AddDir(dir string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for sub, to := range map[string]*[]string{"library": &c.library, "module_utils": &c.utils} {
 		path := filepath.Join(dir, sub)
 		if st, err := os.Stat(path); err == nil && st.IsDir() && !has(*to, path) {
@@ -53,15 +59,21 @@ func (c *Catalog) AddDir(dir string) {
 
 // Scope is where the union looks for the names of a task with that search list.
 func (c *Catalog) Scope(collections []string) union.Scope {
-	return union.Scope{Collections: collections, Library: c.library, ModuleUtils: c.utils}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return union.Scope{Collections: collections, Library: slices.Clone(c.library), ModuleUtils: slices.Clone(c.utils)}
 }
 
 // Action implements playbook.Plugins.
 func (c *Catalog) Action(name string, collections []string) (string, bool, error) {
 	key := name + "\x00" + strings.Join(collections, "\x00")
+	c.mu.Lock()
 	r, ok := c.resolved[key]
+	c.mu.Unlock()
 	if !ok {
 		r = c.resolve(name, collections)
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if c.resolved == nil {
 			c.resolved = map[string]resolved{}
 		}
@@ -75,14 +87,23 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 		return resolved{}
 	}
 	short := actions.Short(name)
-	own := !strings.Contains(short, ".") && (has(actions.Names(), short) || has(c.Natives, short))
+	_, own := actions.Lookup(name)
+	own = own || builtinStatement(short)
 	if c.Union == nil {
-		return resolved{name: "ansible.builtin." + short, ok: own}
+		if strings.Contains(short, ".") {
+			return resolved{name: name, ok: true}
+		}
+		return resolved{name: "ansible.builtin." + short, ok: true}
 	}
 	names, err := c.Union.Names(name, c.Scope(collections))
 	switch removed := (*union.RemovedError)(nil); {
 	case err == nil && len(names) > 0:
-		return resolved{name: names[len(names)-1], ok: true}
+		full := names[len(names)-1]
+		if own && strings.HasPrefix(full, "ansible.legacy.") {
+			// Our action of that name wins over a module beside the playbook.
+			full = "ansible.builtin." + short
+		}
+		return resolved{name: full, ok: true}
 	case errors.As(err, &removed):
 		return resolved{err: fault.New(fault.Generic, value.Pos{}, "%s", removed.Msg)}
 	case own:
@@ -95,6 +116,15 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 		c.warnMissing(name)
 	}
 	return resolved{}
+}
+
+// builtinStatement reports whether the executor itself does what is named.
+func builtinStatement(short string) bool {
+	switch short {
+	case "meta", "include_tasks", "include_role", "import_tasks", "import_role":
+		return true
+	}
+	return false
 }
 
 // warnMissing warns of a name in a collection that is not installed.

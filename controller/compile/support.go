@@ -11,8 +11,12 @@ import (
 // Have is the Support of a run: a catalog, and what the controller itself has.
 type Have struct {
 	Catalog *Catalog
+	// Natives are the modules an agent runs without Python, by short name.
+	Natives []string
 	// Filter, Test and Lookup report whether the template layer has one.
 	Filter, Test, Lookup func(name string) bool
+	// Missing says why there is no ansible-core and how to get one.
+	Missing string
 	// Connections, Becomes and Strategies are the names supported.
 	Connections, Becomes, Strategies []string
 	// Dirs are the directories whose filter_plugins, test_plugins,
@@ -39,13 +43,13 @@ func (h *Have) Action(resolved string, collections []string) string {
 		return "its collection has an action plugin for it in Python, which Volant does not load"
 	}
 	if c.Union == nil {
-		if has(c.Natives, short) {
+		if has(h.Natives, short) {
 			return ""
 		}
-		return "no ansible-core was found that has the module"
+		return h.missing()
 	}
 	if m, err := c.Union.Resolve(resolved, c.Scope(collections)); err != nil {
-		if has(c.Natives, short) {
+		if has(h.Natives, short) {
 			return ""
 		}
 		return err.Error()
@@ -53,6 +57,14 @@ func (h *Have) Action(resolved string, collections []string) string {
 		return "it is a module for Windows"
 	}
 	return ""
+}
+
+// missing says that there is no ansible-core, and how to get one.
+func (h *Have) missing() string {
+	if h.Missing != "" {
+		return h.Missing
+	}
+	return "no ansible-core was found that has the module; `volant setup` installs one"
 }
 
 // Plugin implements Support.
