@@ -9,7 +9,7 @@ import (
 )
 
 // startWorker starts workers under other users.
-var startWorker become.Starter
+var startWorker become.Starter = become.Start
 
 // makeRunner, when set, replaces what runs modules; tests set it.
 var makeRunner func() hostagent.Runner
