@@ -181,6 +181,9 @@ func (s *Scope) evaluate(t *value.Template, opts jinja.Options) (any, error) {
 	}
 	switch u := v.(type) {
 	case *value.Undefined:
+		if s.replace != nil {
+			return s.replace.marker(u), nil
+		}
 		return nil, asFault(u, t, true)
 	case value.Omitted:
 		return nil, omitted(t)
@@ -221,7 +224,7 @@ func (s *Scope) context(pos value.Pos) *jinja.Context {
 }
 
 func (s *Scope) warn(msg string, obj any, help string) {
-	s.e.opt.Sink.Warning(func() error {
+	s.sink().Warning(func() error {
 		e := newFault(fault.Generic, "", msg, obj, nil)
 		e.Help = help
 		return e
@@ -230,14 +233,14 @@ func (s *Scope) warn(msg string, obj any, help string) {
 
 // warnOf shows err as a warning that begins with msg.
 func (s *Scope) warnOf(msg string, err error) {
-	s.e.opt.Sink.Warning(&fault.Error{Msg: msg, Cause: err})
+	s.sink().Warning(&fault.Error{Msg: msg, Cause: err})
 }
 
 func (s *Scope) deprecate(msg string, obj any, help, version string) {
 	d := fault.Deprecation{Version: version}
 	d.Error = *newFault(fault.Generic, "", msg, obj, nil)
 	d.Help = help
-	s.e.opt.Sink.Deprecated(d)
+	s.sink().Deprecated(d)
 }
 
 // of returns the scope a plugin's context works for.

@@ -120,6 +120,9 @@ type ScopeOptions struct {
 	RolePath string
 	// Hosts gives `hostvars`; may be nil.
 	Hosts Hosts
+	// Sink takes the warnings and deprecations of this scope; nil is the
+	// Engine's.
+	Sink fault.Sink
 }
 
 // Scope renders for one task on one host. It is used by one goroutine at a
@@ -134,8 +137,9 @@ type Scope struct {
 	done   map[templateKey]*rendered
 	others map[string]*Scope // scopes of other hosts, for hostvars
 	// mark says that the render in progress read what a managed host sent.
-	mark  bool
-	depth int
+	mark    bool
+	depth   int
+	replace *replacing // nil: what is undefined fails
 }
 
 // Scope returns a scope over vars.

@@ -233,7 +233,7 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 func loadOptions(c *jinja.Context) yaml.Options {
 	o := yaml.Options{File: "<unicode string>", Sink: fault.Discard}
 	if s := of(c); s != nil {
-		o.Sink = s.e.opt.Sink
+		o.Sink = s.sink()
 		if v := s.e.opt.Vault; v != nil {
 			o.Decrypt = v.DecryptString
 		}

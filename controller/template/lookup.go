@@ -205,7 +205,7 @@ func (s *Scope) lookup(l *LookupCall) (any, error) {
 		case onError == "warn":
 			s.warnOf("An error occurred while running the lookup plugin '"+l.Name+"'.", err)
 		case onError == "ignore":
-			s.e.opt.Sink.Verbose(1, fmt.Sprintf("An error occurred while running the lookup plugin '%s': %s", l.Name, err))
+			s.sink().Verbose(1, fmt.Sprintf("An error occurred while running the lookup plugin '%s': %s", l.Name, err))
 		default:
 			return nil, newFault(fault.Template, classRuntime, "The lookup plugin '"+l.Name+"' failed.", l.C.Pos(), err)
 		}

@@ -130,9 +130,13 @@ func (s *Scope) settle(v any, err error) func(t *value.Template) (any, error) {
 
 // render is the jinja.Render for a template of this scope at pos.
 func (s *Scope) render(pos value.Pos) *jinja.Render {
-	return &jinja.Render{
+	r := &jinja.Render{
 		Vars: s, Load: s.loader(), Ctx: s.ctx, Table: s.e.table, Pos: pos, Data: s, Limits: s.e.opt.Limits,
 	}
+	if s.replace != nil {
+		r.Marker = s.replace.marker
+	}
+	return r
 }
 
 // marker makes an error a value that raises it when it is used.

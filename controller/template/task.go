@@ -1,0 +1,122 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+
+	"volant/controller/fault"
+	"volant/wire/value"
+)
+
+// replacing collects what is undefined in a render that shows it instead of
+// failing.
+type replacing struct{ seen []*value.Undefined }
+
+// marker is what stands for the next undefined part.
+func (r *replacing) marker(u *value.Undefined) any {
+	r.seen = append(r.seen, u)
+	return fmt.Sprintf("<< error %d - %s >>", len(r.seen), u.Hint)
+}
+
+// report warns of what was replaced, once per place.
+func (r *replacing) report(s *Scope, pos value.Pos, text string) {
+	if len(r.seen) == 0 {
+		return
+	}
+	var b strings.Builder
+	plural := "s"
+	if len(r.seen) == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(&b, "Encountered %d template error%s.", len(r.seen), plural)
+	for i, u := range r.seen {
+		fmt.Fprintf(&b, "\nerror %d - %s", i+1, u.Hint)
+	}
+	s.sink().Warning(&fault.Error{Msg: b.String(), Pos: pos, Excerpt: text})
+}
+
+// RenderReplacing is Render for names: what is undefined becomes text that says
+// so, and a warning.
+func (s *Scope) RenderReplacing(v any) (out any, marked bool, err error) {
+	t, ok := v.(*value.Template)
+	if !ok {
+		return s.Render(v)
+	}
+	r := &replacing{}
+	n := *s
+	n.replace, n.done = r, nil
+	out, marked, err = n.Render(t)
+	r.report(s, t.Pos, t.Text)
+	return out, marked, err
+}
+
+// ExpressionReplacing is Expression likewise, for `debug: var=`.
+func (s *Scope) ExpressionReplacing(t *value.Template) (out any, marked bool, err error) {
+	r := &replacing{}
+	n := *s
+	n.replace, n.done = r, nil
+	out, marked, err = n.Expression(t)
+	r.report(s, t.Pos, t.Text)
+	return out, marked, err
+}
+
+// Container renders v only as far as its outermost container: text that is a
+// template is rendered, the items of what it gives stay as they are.
+func (s *Scope) Container(v any) (any, error) {
+	t, ok := v.(*value.Template)
+	if !ok {
+		return v, nil
+	}
+	if !possiblyTemplate(t.Text) {
+		return t.Text, nil
+	}
+	out, err := s.Template(t)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := out.(*value.Undefined); ok {
+		return nil, asFault(u, t, false)
+	}
+	switch out := out.(type) {
+	case *value.List, *value.Dict:
+		return out, nil
+	}
+	return s.finalize(out, t)
+}
+
+// With gives the items of a loop `with_NAME: raw`. dir is the subdirectory the
+// task's action reads from ("files", "templates").
+func (s *Scope) With(name string, raw any, dir string) (items []any, marked bool, err error) {
+	terms := raw
+	outer := s.mark
+	s.mark = false
+	defer func() { s.mark = outer }()
+	if t, ok := raw.(*value.Template); ok {
+		if terms, err = s.Container(value.NewTemplate(strings.TrimSpace(t.Text), t.Pos)); err != nil {
+			return nil, false, err
+		}
+	}
+	list, ok := terms.(*value.List)
+	if !ok {
+		list = value.ListOf(terms)
+	}
+	c := s.context(value.PosOf(raw))
+	in := make([]any, 0, len(list.Items))
+	for _, v := range list.Items {
+		r, err := c.Read(v)
+		if err != nil {
+			return nil, false, err
+		}
+		in = append(in, r)
+	}
+	items, err = s.Lookup(name, in, nil, s.mark, dir)
+	return items, s.mark, err
+}
+
+// sink takes the warnings of this scope.
+func (s *Scope) sink() fault.Sink {
+	if s.opt.Sink != nil {
+		return s.opt.Sink
+	}
+	return s.e.opt.Sink
+}
