@@ -18,9 +18,9 @@ build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-
 	@mkdir -p bin dist/agents
 	@for arch in $(AGENTS); do \
 		GOOS=linux GOARCH=$$arch $(BUILD) -o dist/agents/volant-agent-linux-$$arch ./cmd/volant-agent || exit 1; \
-		gzip -9nc dist/agents/volant-agent-linux-$$arch > dist/agents/volant-agent-linux-$$arch.gz || exit 1; \
 	done
-	@rm -rf cmd/volant/agents && mkdir -p cmd/volant/agents && cp dist/agents/*.gz cmd/volant/agents/
+	@rm -rf cmd/volant/agents
+	@$(GO) run ./bootstrap/pack $(VERSION) cmd/volant/agents $(foreach a,$(AGENTS),$(a)=dist/agents/volant-agent-linux-$(a))
 	$(BUILD) -tags release -o bin/volant ./cmd/volant
 	$(BUILD) -o bin/volant-agent ./cmd/volant-agent
 	$(BUILD) -o bin/volant-lab ./cmd/volant-lab

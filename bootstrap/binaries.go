@@ -43,8 +43,8 @@ func Pack(executable []byte, version string, level int) ([]byte, Packed, error) 
 	return z.Bytes(), Packed{Version: version, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(executable))}, nil
 }
 
-// FromFS gives the agents packed in files linux-GOARCH.gz and linux-GOARCH.json
-// of fsys, as a release of volant embeds them.
+// FromFS gives the agents packed in files volant-agent-linux-GOARCH.gz
+// and .json of fsys, as a release of volant embeds them.
 func FromFS(fsys fs.FS, version string) Binaries { return packed{fsys, version} }
 
 type packed struct {
@@ -55,7 +55,7 @@ type packed struct {
 func (p packed) Version() string { return p.version }
 
 func (p packed) Open(goarch string) (Binary, error) {
-	b, err := fs.ReadFile(p.fsys, "linux-"+goarch+".json")
+	b, err := fs.ReadFile(p.fsys, "volant-agent-linux-"+goarch+".json")
 	if err != nil {
 		return Binary{}, fmt.Errorf("reading the packed agent: %w", err)
 	}
@@ -63,7 +63,7 @@ func (p packed) Open(goarch string) (Binary, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return Binary{}, fmt.Errorf("reading the packed agent: %w", err)
 	}
-	z, err := fs.ReadFile(p.fsys, "linux-"+goarch+".gz")
+	z, err := fs.ReadFile(p.fsys, "volant-agent-linux-"+goarch+".gz")
 	if err != nil {
 		return Binary{}, fmt.Errorf("reading the packed agent: %w", err)
 	}
@@ -109,7 +109,7 @@ func (l *loose) read(goarch string) (Binary, error) {
 		}
 	}
 	if err != nil {
-		return Binary{}, fmt.Errorf("reading the agent: %w", err)
+		return Binary{}, fmt.Errorf("there is no %s in %s: %w", names[len(names)-1], l.dir, fs.ErrNotExist)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxBinary))

@@ -83,7 +83,7 @@ func (c *Client) choose(bins Binaries, p *probed) (Binary, error) {
 	}
 	bin, err := bins.Open(p.goarch)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Binary{}, hostError(KindArch, err, "There is no agent for this host: it is %s on %s, and this volant carries none for %s", p.system, p.machine, p.goarch)
+		return Binary{}, hostError(KindArch, err, "There is no agent for this host: it is %s on %s, and this volant carries none for %s (%v)", p.system, p.machine, p.goarch, err)
 	}
 	if err != nil {
 		return Binary{}, hostError(KindArch, err, "Reading the agent for %s: %v", p.goarch, err)
@@ -105,7 +105,7 @@ func diskFull(home string, free, need int64) *Error {
 // under a name of its own, and renames it only when it is what was sent. The
 // request goes through a builtin, so it is in no argument list.
 // Words in capitals are replaced.
-const uploadScript = `IFS= read -r req || exit 1; d=HOME_DIR; n="$d/bin/volant-agent-SHORT"; t="$d/bin/.new.$$"; umask 077; ` +
+const uploadScript = `IFS= read -r req || exit 1; d=HOME_DIR; o=$(umask); n="$d/bin/volant-agent-SHORT"; t="$d/bin/.new.$$"; umask 077; ` +
 	`trap 'rm -f "$t"' 0; ` +
 	`mkdir -p "$d/bin" || { echo VOLANT-UPLOAD write; exit 1; }; ` +
 	`if ! UNPACK > "$t"; then cat > /dev/null; echo; echo VOLANT-UPLOAD write; df -kP "$d"; exit 1; fi; ` +
@@ -114,7 +114,7 @@ const uploadScript = `IFS= read -r req || exit 1; d=HOME_DIR; n="$d/bin/volant-a
 	`case $s in DIGEST*) ;; *) echo; echo VOLANT-UPLOAD digest "$s"; exit 1;; esac; ` +
 	`mv -f "$t" "$n" && ln -sfn "volant-agent-SHORT" "$d/bin/volant-agent" || { echo VOLANT-UPLOAD write; exit 1; }; ` +
 	`for f in "$d"/bin/volant-agent-*; do [ "$f" = "$n" ] || rm -f "$f"; done; ` +
-	`printf '%s\n' "$req" | "$n" enrol --home "$d"`
+	`umask "$o"; printf '%s\n' "$req" | "$n" enrol --home "$d"`
 
 func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []byte) (Output, error) {
 	unpack, body := "gzip -dc", io.Reader(bytes.NewReader(bin.Gzip))

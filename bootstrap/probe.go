@@ -34,8 +34,10 @@ type probed struct {
 // follows no link. When the wanted agent is there, it enrols the
 // controller at once, with the request from standard input.
 //
+// The agent starts with the umask of the login, which it takes for its sub-tasks.
+//
 // It is one line of plain POSIX sh; words in capitals are replaced.
-const probeScript = `umask 077; echo; echo VOLANT-PROBE-BEGIN; echo "system $(uname -s)"; m=$(uname -m); echo "machine $m"; ` +
+const probeScript = `o=$(umask); umask 077; echo; echo VOLANT-PROBE-BEGIN; echo "system $(uname -s)"; m=$(uname -m); echo "machine $m"; ` +
 	`u=$(id -u); echo "uid $u"; command -v gzip > /dev/null 2>&1 && echo "gzip yes"; ` +
 	`for p in python3 /usr/bin/python3 /usr/libexec/platform-python; do q=$(command -v "$p" 2> /dev/null) && { echo "python $q"; break; }; done; ` +
 	`case $m in WANTED *) w=;; esac; ` +
@@ -56,7 +58,7 @@ const probeScript = `umask 077; echo; echo VOLANT-PROBE-BEGIN; echo "system $(un
 	`if [ -n "$d" ]; then echo "home $d"; df -kP "$d" 2> /dev/null | while read -r a b c f g; do case $f in *[0-9]) echo "free $f";; esac; done; ` +
 	`a="$d/bin/volant-agent"; x=; if [ -n "$w" ] && [ -x "$a-$w" ]; then x="$a-$w"; ` +
 	`elif [ -x "$a" ]; then echo "found $("$a" version --short 2> /dev/null)"; fi; ` +
-	`if [ -n "$x" ]; then echo "installed yes"; echo VOLANT-PROBE-END; exec "$x" enrol --home "$d"; fi; fi; echo VOLANT-PROBE-END`
+	`if [ -n "$x" ]; then echo "installed yes"; echo VOLANT-PROBE-END; umask "$o"; exec "$x" enrol --home "$d"; fi; fi; echo VOLANT-PROBE-END`
 
 // architectures maps uname -m to GOARCH.
 var architectures = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}

@@ -2,7 +2,7 @@
 //
 //	go run ./bootstrap/pack VERSION OUTDIR GOARCH=FILE...
 //
-// It writes OUTDIR/linux-GOARCH.gz and OUTDIR/linux-GOARCH.json for each.
+// It writes OUTDIR/volant-agent-linux-GOARCH.gz and .json for each.
 package main
 
 import (
@@ -47,7 +47,7 @@ func pack(args []string) error {
 		if err != nil {
 			return err
 		}
-		name := filepath.Join(dir, "linux-"+arch)
+		name := filepath.Join(dir, "volant-agent-linux-"+arch)
 		if err := os.WriteFile(name+".gz", z, 0o644); err != nil {
 			return err
 		}
