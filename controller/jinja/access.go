@@ -122,7 +122,14 @@ func (c *Context) attribute(v any, name string) (any, bool, error) {
 		return &bound{v, m}, true, nil
 	}
 	if o, ok := v.(Attributer); ok {
-		return o.Attr(c, name)
+		if a, ok, err := o.Attr(c, name); ok || err != nil {
+			return a, ok, err
+		}
+	}
+	if m, ok := v.(Mapping); ok {
+		if f := mappingMethod(m, name); f != nil {
+			return f, true, nil
+		}
 	}
 	return fieldOf(v, name)
 }

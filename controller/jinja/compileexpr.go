@@ -78,8 +78,8 @@ func (p *compiler) expr(x expr) (eval, error) {
 			if err != nil {
 				return nil, err
 			}
-			if u, ok := v.(*value.Undefined); ok {
-				return nil, u
+			if err := usable(v); err != nil {
+				return nil, err
 			}
 			return op(v)
 		}, nil
@@ -255,9 +255,7 @@ func (p *compiler) cond(x *condExpr) (eval, error) {
 	if err != nil {
 		return nil, err
 	}
-	els := func(c *Context, _ *frame) (any, error) {
-		return c.undefined("", "the inline if-expression on line "+value.Str(int64(x.at()))+" evaluated to false and no else section was defined."), nil
-	}
+	els := constant(&blank{"the inline if-expression on line " + value.Str(int64(x.at())) + " evaluated to false and no else section was defined."})
 	if x.els != nil {
 		if els, err = p.expr(x.els); err != nil {
 			return nil, err
@@ -303,11 +301,11 @@ func (p *compiler) binary(x *binExpr) (eval, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u, ok := a.(*value.Undefined); ok {
-			return nil, u
+		if err := usable(a); err != nil {
+			return nil, err
 		}
-		if u, ok := b.(*value.Undefined); ok {
-			return nil, u
+		if err := usable(b); err != nil {
+			return nil, err
 		}
 		if format {
 			if _, ok := value.Text(a); ok {

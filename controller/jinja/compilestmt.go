@@ -390,14 +390,16 @@ func (p *compiler) macro(s *macroStmt) (*macroCode, error) {
 	sc := outer.function()
 	p.scope = sc
 	for _, a := range s.args {
+		if _, twice := sc.names[a]; twice {
+			return nil, value.Raise("SyntaxError", "duplicate argument 'l_1_%s' in function definition (<template>, line %d)", a, s.at())
+		}
 		m.slots = append(m.slots, sc.declare(a))
 		if a == "caller" {
 			m.explicit = true
 		}
 	}
 	if m.explicit {
-		for i, a := range s.args[:m.offset] {
-			_ = i
+		for _, a := range s.args[:m.offset] {
 			if a == "caller" {
 				return nil, p.fail(s.at(), "When defining macros or call blocks the special \"caller\" argument must be omitted or be given a default.")
 			}

@@ -124,7 +124,7 @@ func filterTable() map[string]*Plugin {
 				return nil, err
 			}
 			parts := make([]string, len(items))
-			get := c.getter(a[2], nil)
+			get := c.getter(a[2], nil, false)
 			for i, it := range items {
 				if a[2] != nil {
 					if it, err = get(it); err != nil {

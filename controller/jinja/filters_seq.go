@@ -28,8 +28,9 @@ func attributeParts(attr any) []any {
 }
 
 // getter looks an attribute up as Jinja2's attrgetter does; def stands for
-// what is undefined unless it is nil.
-func (c *Context) getter(attr, def any) func(v any) (any, error) {
+// what is undefined unless it is nil. What is undefined is raised unless lazy,
+// as the reference does in filters that do not expect it, default or not.
+func (c *Context) getter(attr, def any, lazy bool) func(v any) (any, error) {
 	parts := attributeParts(attr)
 	return func(v any) (any, error) {
 		var err error
@@ -37,8 +38,13 @@ func (c *Context) getter(attr, def any) func(v any) (any, error) {
 			if v, err = c.GetItem(v, p); err != nil {
 				return nil, err
 			}
-			if _, ok := v.(*value.Undefined); ok && def != nil {
-				v = def
+			if u, ok := v.(*value.Undefined); ok {
+				if !lazy {
+					return nil, u
+				}
+				if def != nil {
+					v = def
+				}
 			}
 		}
 		return v, nil
@@ -161,7 +167,7 @@ func sortFilter(c *Context, a []any) (any, error) {
 	}
 	var gets []func(v any) (any, error)
 	for _, at := range attrs {
-		gets = append(gets, lowered(c.getter(at, nil), a[2]))
+		gets = append(gets, lowered(c.getter(at, nil, false), a[2]))
 	}
 	out, err := c.sorted(items, func(v any) (any, error) {
 		keys := &value.List{}
@@ -182,7 +188,7 @@ func unique(c *Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	get := lowered(c.getter(a[2], nil), a[1])
+	get := lowered(c.getter(a[2], nil, false), a[1])
 	seen := value.NewDict(len(items))
 	out := &value.List{}
 	for _, it := range items {
@@ -211,7 +217,7 @@ func extreme(op string) bindFunc {
 		if len(items) == 0 {
 			return c.undefined("", "No aggregated item, sequence was empty."), nil
 		}
-		get := lowered(c.getter(a[2], nil), a[1])
+		get := lowered(c.getter(a[2], nil, false), a[1])
 		best := items[0]
 		bestKey, err := get(best)
 		if err != nil {
@@ -262,7 +268,7 @@ func sum(c *Context, a []any) (any, error) {
 	if _, ok := value.Text(a[2]); ok {
 		return nil, value.TypeErrorf("sum() can't sum strings [use ''.join(seq) instead]")
 	}
-	get := c.getter(a[1], nil)
+	get := c.getter(a[1], nil, false)
 	total := a[2]
 	for _, it := range items {
 		if a[1] != nil {
@@ -326,7 +332,7 @@ func groupBy(c *Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw := c.getter(a[1], a[2])
+	raw := c.getter(a[1], a[2], false)
 	get := lowered(raw, a[3])
 	items, err = c.sorted(items, get, false)
 	if err != nil {
@@ -376,7 +382,7 @@ func mapFilter(c *Context, a Args) (any, error) {
 				return nil, value.Raise("FilterArgumentError", "Unexpected keyword argument %s", value.Repr(k.Name))
 			}
 		}
-		fn = c.getter(attr, def)
+		fn = c.getter(attr, def, true)
 	} else {
 		if len(a.Pos) < 2 {
 			return nil, value.Raise("FilterArgumentError", "map requires a filter argument")
@@ -429,7 +435,7 @@ func selector(attr, keep bool) Func {
 			if len(rest) == 0 {
 				return nil, value.Raise("FilterArgumentError", "Missing parameter for attribute name")
 			}
-			get = c.getter(rest[0], nil)
+			get = c.getter(rest[0], nil, true)
 			rest = rest[1:]
 		}
 		test := c.Truth

@@ -99,9 +99,10 @@ func (c *Context) realizeItems(items []any, depth int) ([]any, bool, error) {
 // Finalize does what the reference does to a result that leaves the template:
 // Realize, tuples become lists, Omit inside containers goes, markers go
 // through Render.Marker or are returned as the error.
-func (c *Context) Finalize(v any) (any, error) { return c.finalize(v, 0) }
+func (c *Context) Finalize(v any) (any, error) { return c.finalize(v, 0, false) }
 
-func (c *Context) finalize(v any, depth int) (any, error) {
+// finalize leaves what is no plain container as it is when text is made (text).
+func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 	if depth > value.MaxDepth {
 		return nil, value.Raise("RecursionError", "maximum recursion depth exceeded")
 	}
@@ -121,20 +122,28 @@ func (c *Context) finalize(v any, depth int) (any, error) {
 		if t, ok := r.(*value.Template); ok {
 			return t, nil
 		}
-		return c.finalize(r, depth+1)
+		return c.finalize(r, depth+1, text)
 	case *value.List:
-		return c.finalizeItems(x.Items, depth)
+		return c.finalizeItems(x.Items, depth, text)
 	case value.Tuple:
-		return c.finalizeItems(x, depth)
+		return c.finalizeItems(x, depth, text)
 	case *Group:
-		return c.finalizeItems(x.Tuple(), depth)
+		if text {
+			return v, nil
+		}
+		return c.finalizeItems(x.Tuple(), depth, text)
+	case *value.Set:
+		if text {
+			return v, nil
+		}
+		return value.ListOf(x.Items()...), nil
 	case *value.Dict:
 		out := value.NewDict(x.Len())
 		for k, e := range x.All() {
 			if _, omit := e.(value.Omitted); omit {
 				continue
 			}
-			n, err := c.finalize(e, depth+1)
+			n, err := c.finalize(e, depth+1, text)
 			if err != nil {
 				return nil, err
 			}
@@ -155,7 +164,7 @@ func (c *Context) finalize(v any, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			n, err := c.finalize(e, depth+1)
+			n, err := c.finalize(e, depth+1, text)
 			if err != nil {
 				return nil, err
 			}
@@ -166,13 +175,13 @@ func (c *Context) finalize(v any, depth int) (any, error) {
 	return v, nil
 }
 
-func (c *Context) finalizeItems(items []any, depth int) (any, error) {
+func (c *Context) finalizeItems(items []any, depth int, text bool) (any, error) {
 	out := &value.List{Items: make([]any, 0, len(items))}
 	for _, e := range items {
 		if _, omit := e.(value.Omitted); omit {
 			continue
 		}
-		n, err := c.finalize(e, depth+1)
+		n, err := c.finalize(e, depth+1, text)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +217,7 @@ func (c *Context) concat(nodes []any) (any, error) {
 			if _, omit := v.(value.Omitted); omit {
 				continue
 			}
-			f, err := c.finalize(v, 0)
+			f, err := c.finalize(v, 0, true)
 			if err != nil {
 				if u, ok := err.(*value.Undefined); ok {
 					return u, nil
@@ -266,7 +275,7 @@ func (c *Context) Repr(v any) (string, error) {
 // expand is Realize that also turns a Mapping into a dict.
 func (c *Context) expand(v any) (any, error) {
 	if m, ok := v.(Mapping); ok {
-		return c.finalize(m, 0)
+		return c.finalize(m, 0, true)
 	}
 	return c.Realize(v)
 }
@@ -323,6 +332,12 @@ func (c *Context) compare(op string, a, b any) (bool, error) {
 
 // order is a op b for the ordering operators.
 func (c *Context) order(op string, a, b any) (bool, error) {
+	if err := usable(a); err != nil {
+		return false, err
+	}
+	if err := usable(b); err != nil {
+		return false, err
+	}
 	a, err := c.expand(a)
 	if err != nil {
 		return false, err

@@ -312,12 +312,22 @@ type blockRef struct {
 
 func (*blockRef) TypeName() string { return "BlockReference" }
 
+// Call renders the block. Unlike anything else, the reference joins the nodes
+// of such a call as text only.
 func (b *blockRef) Call(_ *Context, _ Args) (any, error) {
-	var out output
+	out := output{all: true}
 	if err := b.c.block(b.b, b.depth, &out); err != nil {
 		return nil, err
 	}
-	return b.c.concat(out.nodes)
+	var t strings.Builder
+	for i, n := range out.nodes {
+		s, ok := value.Text(n)
+		if !ok {
+			return nil, value.TypeErrorf("sequence item %d: expected str instance, %s found", i, typeName(n))
+		}
+		t.WriteString(s)
+	}
+	return t.String(), nil
 }
 
 func (b *blockRef) Attr(c *Context, name string) (any, bool, error) {

@@ -317,3 +317,41 @@ var setMethods = methods(map[string]func(*Context, any, []any) (any, error){
 		return nil, nil
 	},
 })
+
+// mappingMethod is the dict method name of a Mapping, or nil.
+func mappingMethod(m Mapping, name string) Object {
+	switch name {
+	case "keys":
+		return native(name, func(c *Context, _ Args) (any, error) {
+			keys, err := m.Keys(c)
+			return &value.List{Items: keys}, err
+		})
+	case "items":
+		return native(name, func(c *Context, _ Args) (any, error) { return c.pairs(m) })
+	case "values":
+		return native(name, func(c *Context, _ Args) (any, error) {
+			l, err := c.pairs(m)
+			if err != nil {
+				return nil, err
+			}
+			items := l.(*value.List).Items
+			for i, p := range items {
+				items[i] = p.(value.Tuple)[1]
+			}
+			return l, nil
+		})
+	case "get":
+		sig := Sig("get(key, default=None)")
+		return native(name, func(c *Context, a Args) (any, error) {
+			v, err := sig.Bind(a)
+			if err != nil {
+				return nil, err
+			}
+			if r, ok, err := m.Item(c, v[0]); ok || err != nil {
+				return r, err
+			}
+			return v[1], nil
+		})
+	}
+	return nil
+}

@@ -133,6 +133,10 @@ var calendar = map[string]func(*Context, any, []any) (any, error){
 		y, w := t.ISOWeek()
 		return value.Tuple{int64(y), int64(w), int64(t.Weekday()+6)%7 + 1}, nil
 	}),
+	"timetuple()": timed(func(t time.Time, _ []any) (any, error) {
+		return value.Tuple{int64(t.Year()), int64(t.Month()), int64(t.Day()), int64(t.Hour()), int64(t.Minute()), int64(t.Second()),
+			int64(t.Weekday()+6) % 7, int64(t.YearDay()), int64(-1)}, nil
+	}),
 	"toordinal()": timed(func(t time.Time, _ []any) (any, error) {
 		d := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 		return (d.Unix()-time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix())/86400 + 1, nil

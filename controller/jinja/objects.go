@@ -42,8 +42,61 @@ func (b *bound) Text() string {
 // Call makes a bound method callable by plugins.
 func (b *bound) Call(c *Context, a Args) (any, error) { return b.m.call(c, b.recv, a) }
 
-// TypeName is Python's name of a plugin's type.
-func (*Plugin) TypeName() string { return "function" }
+// TypeName is Python's name of a plugin's type: some globals are classes.
+func (p *Plugin) TypeName() string {
+	switch p.Name {
+	case "range", "dict", "namespace", "cycler", "joiner":
+		return "type"
+	}
+	return "function"
+}
+
+// Text is how Python prints a function or class.
+func (p *Plugin) Text() string {
+	if p.TypeName() == "type" {
+		return "<class '" + p.Name + "'>"
+	}
+	return "<function " + p.Name + ">"
+}
+
+// blank is what an inline if without else gives when it is false: Jinja2's own
+// undefined, which is empty as text but fails when used otherwise.
+type blank struct{ hint string }
+
+func (*blank) TypeName() string { return "Undefined" }
+
+func (*blank) Text() string { return "" }
+
+func (*blank) Len() int { return 0 }
+
+func (*blank) Iterate(*Context) ([]any, error) { return nil, nil }
+
+func (*blank) EqualTo(v any) bool {
+	_, ok := v.(*blank)
+	return ok
+}
+
+func (b *blank) raise() error { return &value.Exception{Class: "UndefinedError", Msg: b.hint} }
+
+// Attr fails for any name.
+func (b *blank) Attr(*Context, string) (any, bool, error) { return nil, false, b.raise() }
+
+// Item fails for any key.
+func (b *blank) Item(*Context, any) (any, bool, error) { return nil, false, b.raise() }
+
+// Call fails.
+func (b *blank) Call(*Context, Args) (any, error) { return nil, b.raise() }
+
+// usable raises what cannot be computed with.
+func usable(v any) error {
+	switch v := v.(type) {
+	case *value.Undefined:
+		return v
+	case *blank:
+		return v.raise()
+	}
+	return nil
+}
 
 // Range is a Python range.
 type Range struct {

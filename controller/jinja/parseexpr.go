@@ -202,11 +202,10 @@ func (p *parser) primary(namespace bool) expr {
 
 // tupleRules are the variations of parsing expressions separated by commas.
 type tupleRules struct {
-	simple    bool   // only names and literals
-	condexpr  bool   // inline if allowed
-	paren     bool   // inside parentheses: may be empty
-	namespace bool   // ns.attr allowed
-	end       string // also ends here
+	simple    bool // only names and literals
+	condexpr  bool // inline if allowed
+	paren     bool // inside parentheses: may be empty
+	namespace bool // ns.attr allowed
 }
 
 // tuple parses one expression, or several with commas into a tuple.
@@ -220,7 +219,7 @@ func (p *parser) tuple(r tupleRules) expr {
 		if len(items) > 0 {
 			p.expect(",")
 		}
-		if p.cur().kind == kVariableEnd || p.cur().kind == kBlockEnd || p.cur().is(")") || r.end != "" && p.cur().is(r.end) {
+		if p.cur().kind == kVariableEnd || p.cur().kind == kBlockEnd || p.cur().is(")") {
 			break
 		}
 		if r.simple {

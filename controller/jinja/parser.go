@@ -298,9 +298,9 @@ func (p *parser) setTag() stmt {
 
 func (p *parser) forTag() stmt {
 	s := &forStmt{line: line(p.expect("name:for").line)}
-	s.target = p.target(tupleRules{simple: true, end: "name:in"})
+	s.target = p.target(tupleRules{simple: true})
 	p.expect("name:in")
-	s.iter = p.tuple(tupleRules{end: "name:recursive"})
+	s.iter = p.tuple(tupleRules{})
 	if p.skipIf("name:if") {
 		s.test = p.expression(true)
 	}

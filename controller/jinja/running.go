@@ -88,12 +88,16 @@ func (r *running) noteSum(l *value.List, a, b any) {
 type output struct {
 	nodes []any
 	mute  bool // after extends: nothing is output any more
+	all   bool // None counts as a node
 }
 
 // add appends what an expression gave.
 func (o *output) add(c *Context, v any) error {
 	switch v := v.(type) {
 	case nil:
+		if o.all {
+			o.nodes = append(o.nodes, nil)
+		}
 		return nil
 	case string:
 		o.nodes = append(o.nodes, v)

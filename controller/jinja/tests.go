@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math/big"
+	"strings"
 	"unicode"
 
 	"volant/wire/value"
@@ -11,8 +12,17 @@ func typeTest(is func(v any) bool) bindFunc {
 	return func(_ *Context, a []any) (any, error) { return is(a[0]), nil }
 }
 
-func orderTest(op string) bindFunc {
-	return func(c *Context, a []any) (any, error) { return c.compare(op, a[0], a[1]) }
+// orderTest is one of Python's operator functions.
+func orderTest(op, name string) Func {
+	return func(c *Context, a Args) (any, error) {
+		switch {
+		case len(a.Kw) > 0:
+			return nil, value.TypeErrorf("_operator.%s() takes no keyword arguments", name)
+		case len(a.Pos) != 2:
+			return nil, value.TypeErrorf("%s expected 2 arguments, got %d", name, len(a.Pos))
+		}
+		return c.compare(op, a.Pos[0], a.Pos[1])
+	}
 }
 
 func remainder(v, by any) (any, error) { return value.Mod(v, by) }
@@ -40,7 +50,8 @@ func testTable() map[string]*Plugin {
 				}
 				return false, nil
 			}
-			return true, nil
+			_, ok := a[0].(*blank)
+			return !ok, nil
 		},
 		"undefined(value)": func(_ *Context, a []any) (any, error) {
 			if u, ok := a[0].(*value.Undefined); ok {
@@ -49,7 +60,8 @@ func testTable() map[string]*Plugin {
 				}
 				return true, nil
 			}
-			return false, nil
+			_, ok := a[0].(*blank)
+			return ok, nil
 		},
 		"filter(value)": func(c *Context, a []any) (any, error) {
 			s, ok := value.Text(a[0])
@@ -126,13 +138,14 @@ func testTable() map[string]*Plugin {
 		"in(value, seq)": func(c *Context, a []any) (any, error) {
 			return c.Contains(a[1], a[0])
 		},
-		"eq == equalto(a, b)":    orderTest("=="),
-		"ne !=(a, b)":            orderTest("!="),
-		"gt > greaterthan(a, b)": orderTest(">"),
-		"ge >=(a, b)":            orderTest(">="),
-		"lt < lessthan(a, b)":    orderTest("<"),
-		"le <=(a, b)":            orderTest("<="),
 	})
+	for op, names := range map[string]string{
+		"==": "eq == equalto", "!=": "ne !=", ">": "gt > greaterthan", ">=": "ge >=", "<": "lt < lessthan", "<=": "le <=",
+	} {
+		for _, n := range strings.Fields(names) {
+			t[n] = &Plugin{Name: "ansible.builtin." + n, Call: orderTest(op, strings.Fields(names)[0])}
+		}
+	}
 	mark(t, func(p *Plugin) { p.Markers, p.Lazy = true, true }, "defined undefined")
 	mark(t, func(p *Plugin) { p.Lazy = true },
 		"none boolean false true integer float number string mapping sequence iterable callable escaped in sameas eq == equalto ne != gt > ge >= lt < le <= greaterthan lessthan")

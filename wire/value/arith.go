@@ -513,7 +513,7 @@ func Mod(a, b any) (any, error) {
 	case int64:
 		y := y.(int64)
 		if y == 0 {
-			return nil, zeroDivision("integer division or modulo by zero")
+			return nil, zeroDivision("integer modulo by zero")
 		}
 		if y == -1 {
 			return int64(0), nil
@@ -525,7 +525,7 @@ func Mod(a, b any) (any, error) {
 		return r, nil
 	}
 	if y.(*big.Int).Sign() == 0 {
-		return nil, zeroDivision("integer division or modulo by zero")
+		return nil, zeroDivision("integer modulo by zero")
 	}
 	_, r := floorBig(x.(*big.Int), y.(*big.Int))
 	return Int(r), nil
