@@ -39,7 +39,7 @@ func TestCatalog(t *testing.T) {
 	dir := t.TempDir()
 	coll := "collections/ansible_collections/acme/tools/"
 	write(t, dir, map[string]string{
-		"library/mine.py":                           "#!/usr/bin/python\n",
+		"library/mine.py":                            "#!/usr/bin/python\n",
 		coll + "plugins/modules/hello.py":            "#!/usr/bin/python\n",
 		coll + "plugins/action/driven.py":            "",
 		coll + "plugins/lookup/find.py":              "",

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"volant/controller/fault"
+	"volant/controller/playbook"
 )
 
 func TestScan(t *testing.T) {
@@ -108,6 +110,15 @@ func TestPreflight(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+	checked := Check(l, pb.Plays, Options{}, lacking{"action ansible.builtin.git": "no"}, func(*playbook.Play) bool { return true })
+	sink := &collect{}
+	err = Report(checked, false, sink)
+	if fault.KindOf(err) != fault.Parser || !strings.Contains(err.Error(), "The action 'git' cannot run here: no") {
+		t.Errorf("Report = %v", err)
+	}
+	if err := Report(checked, true, sink); err != nil || !strings.Contains(sink.text.String(), "The action 'git' cannot") {
+		t.Errorf("Report, warnings only = %v, %q", err, sink.text.String())
 	}
 	after := 0
 	for range plan.Steps() {
