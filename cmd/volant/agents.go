@@ -1,5 +1,7 @@
 //go:build !release
 
+//go:build !release
+
 package main
 
 import (

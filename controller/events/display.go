@@ -151,7 +151,9 @@ func (d *Display) Warning(err error) {
 }
 
 // Note shows a plain warning once.
-func (d *Display) Note(format string, args ...any) { d.Warn(Warning{Msg: fmt.Sprintf(format, args...)}) }
+func (d *Display) Note(format string, args ...any) {
+	d.Warn(Warning{Msg: fmt.Sprintf(format, args...)})
+}
 
 // Error shows an error block once, on standard error when stderr is set.
 func (d *Display) Error(err error, stderr bool) {

@@ -38,8 +38,9 @@ type Error struct {
 	// File that does not begin with a slash is a description such as
 	// "<CLI option '-e'>" and is shown without an excerpt.
 	Pos value.Pos
-	// Excerpt is shown below "Origin: <unknown>" when Pos is zero: the shortened
-	// text of the value at fault. Empty shows no origin at all.
+	// Excerpt is the text of the value at fault, shown shortened below the
+	// origin when Pos names no file. With a zero Pos the origin is "<unknown>"
+	// then; without an Excerpt there is no origin at all.
 	Excerpt string
 	Help    string
 	// Cause is shown after this link; NoFollow leaves it out of the texts.

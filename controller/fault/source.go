@@ -31,6 +31,9 @@ func (e *Error) context() string {
 		return head + "\n\n(source not shown: content redacted)"
 	}
 	body := excerpt(e.Pos)
+	if !strings.HasPrefix(e.Pos.File, "/") && e.Excerpt != "" {
+		body = Shorten(e.Excerpt)
+	}
 	if body == "" {
 		return head
 	}

@@ -327,3 +327,12 @@ func varsPrompt(e entry) ([]*value.Dict, error) {
 	}
 	return out, nil
 }
+
+// Make returns the play that d describes, as if a playbook in dir had it
+// (ad hoc tasks).
+func (l *Loader) Make(d *value.Dict, dir string) (*Play, error) {
+	before := l.basedir
+	l.basedir = dir
+	defer func() { l.basedir = before }()
+	return l.loadPlay(d, nil)
+}

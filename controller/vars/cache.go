@@ -83,7 +83,10 @@ func (c *JSONFiles) write(path string, facts *value.Dict) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
-	b := pyjson.Append(nil, facts)
+	b, err := pyjson.Append(nil, facts)
+	if err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(c.Dir, ".facts-*")
 	if err != nil {
 		return err

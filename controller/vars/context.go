@@ -81,6 +81,21 @@ func (c *Context) bind(basedir string) error {
 // HostName is the host the variables are of.
 func (c *Context) HostName() string { return c.host }
 
+// ShowAs makes inventory_hostname name another host: the one a task was
+// delegated from.
+func (c *Context) ShowAs(host string) { c.shownAs = host }
+
+// All returns every variable, unrendered.
+func (c *Context) All() *value.Dict {
+	d := value.NewDict(64)
+	for n := range c.Names() {
+		if v, _, ok := c.Lookup(n); ok {
+			d.Set(n, v)
+		}
+	}
+	return d
+}
+
 // Set puts a variable on top of all others for this context.
 func (c *Context) Set(name string, v any, marked bool) {
 	c.overlay = append(c.overlay, overlay{name: name, v: v, marked: marked})

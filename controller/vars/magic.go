@@ -74,14 +74,6 @@ func (c *Context) magicVar(name string) (any, bool) {
 			return value.ListOf(), true
 		}
 		return c.env, true
-	case "vars":
-		d := value.NewDict(64)
-		for n := range c.Names() {
-			if v, _, ok := c.Lookup(n); ok {
-				d.Set(n, v)
-			}
-		}
-		return d, true
 	}
 	return nil, false
 }

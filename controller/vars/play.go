@@ -198,5 +198,5 @@ func (s *Store) ScopeOptions(c *Context, search []string) template.ScopeOptions 
 	if c.play != nil && c.play.play.Dir != "" {
 		base = c.play.play.Dir
 	}
-	return template.ScopeOptions{SearchPath: search, Basedir: base, Hosts: hosts{s}, Host: c.host}
+	return template.ScopeOptions{SearchPath: search, Basedir: base, Hosts: hosts{s}}
 }

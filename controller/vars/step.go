@@ -1,6 +1,8 @@
 package vars
 
 import (
+	"slices"
+
 	"volant/controller/playbook"
 	"volant/wire/value"
 )
@@ -32,47 +34,43 @@ func (p *Play) stepFor(t *playbook.Task) *stepLayers {
 		}
 	}
 	if t != nil {
-		var chain []*playbook.Role
-		for n := playbook.Parent(t); n != nil; n = playbook.Up(n) {
-			switch n := n.(type) {
-			case *playbook.Task:
-				add(&l.task, n.Vars)
-				if n.Include != playbook.NotInclude {
-					add(&l.params, n.Vars)
-					if n.RoleArgs != nil && n.RoleArgs.ParentRole != nil {
-						add(&l.params, parentRoles(n.RoleArgs.ParentRole, t))
-					}
-				}
-			case *playbook.Block:
-				add(&l.task, n.Vars)
-				if chain == nil {
-					chain = n.DepChain
-				}
-			}
+		for _, d := range slices.Backward(t.Chain()) {
+			add(&l.task, d)
+		}
+		params, parents := t.IncludeParams()
+		for _, d := range slices.Backward(params) {
+			add(&l.params, d)
+		}
+		if len(parents) > 0 {
+			add(&l.params, parentRoles(parents))
 		}
 		if r := t.Role; r != nil {
+			chain := t.DepChain()
+			if n := len(chain); n > 0 && chain[n-1] == r {
+				chain = chain[:n-1]
+			}
 			add(&l.params, r.Params)
-			for i := len(chain) - 1; i >= 0; i-- {
-				add(&l.params, chain[i].Params)
+			for _, c := range slices.Backward(chain) {
+				add(&l.params, c.Params)
 			}
 			// top-down: the use's own vars, vars/main, exports of dependencies,
 			// then what the roles above pass on
 			add(&l.task, r.Vars)
 			add(&l.task, r.RoleVars)
 			deps := r.AllDependencies()
-			for i := len(deps) - 1; i >= 0; i-- {
-				add(&l.task, deps[i].RoleVars)
+			for _, d := range slices.Backward(deps) {
+				add(&l.task, d.RoleVars)
 			}
-			for i := len(chain) - 1; i >= 0; i-- {
-				add(&l.task, chain[i].RoleVars)
-				add(&l.task, chain[i].Vars)
+			for _, c := range slices.Backward(chain) {
+				add(&l.task, c.RoleVars)
+				add(&l.task, c.Vars)
 			}
 			add(&l.below, r.Defaults)
-			for i := len(chain) - 1; i >= 0; i-- {
-				add(&l.below, chain[i].Defaults)
+			for _, c := range slices.Backward(chain) {
+				add(&l.below, c.Defaults)
 			}
-			for i := len(deps) - 1; i >= 0; i-- {
-				add(&l.below, deps[i].Defaults)
+			for _, d := range slices.Backward(deps) {
+				add(&l.below, d.Defaults)
 			}
 		}
 	}
@@ -95,19 +93,19 @@ func (p *Play) stepFor(t *playbook.Task) *stepLayers {
 	return l
 }
 
-// parentRoles are the variables that a role included from another one gets.
-func parentRoles(parent *playbook.Role, _ *playbook.Task) *value.Dict {
-	d := parent.Params.Clone()
+// parentRoles are the variables that a role included from other ones gets:
+// the parameters and names of those, the innermost first.
+func parentRoles(parents []*playbook.Role) *value.Dict {
+	d := value.NewDict(4)
 	var names, paths []any
-	seen := map[*playbook.Role]bool{}
-	for r := parent; r != nil && !seen[r]; {
-		seen[r] = true
+	for _, r := range parents {
+		for k, v := range r.Params.All() {
+			if !d.Has(k) {
+				d.Set(k, v)
+			}
+		}
 		names = append(names, r.FullName(true))
 		paths = append(paths, r.Path)
-		if len(r.Parents) == 0 {
-			break
-		}
-		r = r.Parents[len(r.Parents)-1]
 	}
 	d.Set("ansible_parent_role_names", value.ListOf(names...))
 	d.Set("ansible_parent_role_paths", value.ListOf(paths...))

@@ -1,0 +1,203 @@
+// Command volant runs Ansible playbooks through resident agents. It answers to
+// the names of ansible-core's commands, too: a link called ansible-playbook
+// behaves as that command does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/controller/union"
+	"volant/wire"
+)
+
+// version is linked in by a release build.
+var version = ""
+
+// process is the surroundings of a command: nothing below cmd reads them.
+type process struct {
+	name           string // the name it was called by, for messages
+	stdin          *os.File
+	stdout, stderr io.Writer
+	getenv         func(string) (string, bool)
+	dir, home      string
+	color          bool // standard output is a terminal
+	width          int  // of the terminal, 0 when there is none
+}
+
+// exit ends a command with a code, and a message on standard error if any.
+type exit struct {
+	code int
+	err  error
+}
+
+// Error is the message.
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the error behind it.
+func (e *exit) Unwrap() error { return e.err }
+
+// command runs one command with its arguments.
+type command func(ctx context.Context, p *process, args []string) error
+
+// commands are the subcommands of volant.
+var commands = map[string]command{
+	"playbook":  playbookMain,
+	"adhoc":     adhocMain,
+	"shims":     shimsMain,
+	"setup":     setupMain,
+	"inventory": inventoryMain,
+	"vault":     vaultMain,
+	"config":    configMain,
+	"bench":     benchMain,
+}
+
+// aliases are the names of ansible-core's commands.
+var aliases = map[string]string{
+	"ansible-playbook": "playbook", "ansible": "adhoc", "ansible-inventory": "inventory",
+	"ansible-vault": "vault", "ansible-config": "config", "ansible-doc": "doc",
+}
+
+func main() { os.Exit(run(os.Args)) }
+
+// run is main without its exit. The first interrupt cancels what runs, the
+// second ends at once.
+func run(argv []string) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() { // ends with the process
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(codeInterrupted)
+	}()
+	p := &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv}
+	p.dir, _ = os.Getwd()
+	p.home, _ = os.UserHomeDir()
+	p.color, p.width = terminal(os.Stdout)
+	name, args := filepath.Base(argv[0]), argv[1:]
+	sub, ok := aliases[name]
+	if !ok {
+		if len(args) == 0 {
+			usage(p.stderr)
+			return codeUsage
+		}
+		sub, args = args[0], args[1:]
+		name = "volant " + sub
+	}
+	p.name = name
+	switch sub {
+	case "--version", "version":
+		fmt.Fprintln(p.stdout, versionText())
+		return 0
+	case "-h", "--help", "help":
+		usage(p.stdout)
+		return 0
+	}
+	do := commands[sub]
+	if do == nil {
+		fmt.Fprintf(p.stderr, "volant: there is no command %q\n", sub)
+		usage(p.stderr)
+		return codeUsage
+	}
+	return p.code(ctx, do(ctx, p, args))
+}
+
+// Exit codes, the reference's.
+const (
+	codeError       = 1
+	codeUsage       = 2
+	codeParser      = 4
+	codeOptions     = 5
+	codeInterrupted = 99
+	codeUnexpected  = 250
+)
+
+// code shows the error that ended a command and returns its exit code.
+func (p *process) code(ctx context.Context, err error) int {
+	var (
+		e *exit
+		f *fault.Error
+	)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		if e.err != nil {
+			p.show(e.err)
+		}
+		return e.code
+	case ctx.Err() != nil:
+		p.show(errors.New("User interrupted execution")) //nolint:staticcheck // the reference's text
+		return codeInterrupted
+	case errors.As(err, &f):
+		p.show(err)
+		switch fault.KindOf(err) {
+		case fault.Parser:
+			return codeParser
+		case fault.Options:
+			return codeOptions
+		}
+		return codeError
+	}
+	p.show(err)
+	return codeError
+}
+
+func (p *process) show(err error) {
+	d := events.NewDisplay(p.stdout, p.stderr, nil)
+	d.Color = p.color
+	d.Error(err, true)
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, `usage: volant COMMAND [OPTION...] [ARGUMENT...]
+
+Commands:
+  playbook   run playbooks, as ansible-playbook does
+  adhoc      run one task, as ansible does
+  inventory  show the inventory, as ansible-inventory does
+  vault      encrypt and decrypt, as ansible-vault does
+  config     show the configuration, as ansible-config does
+  bench      compare with ansible-core
+  shims      write links named as ansible-core's commands
+  setup      install ansible-core for Volant alone
+  version    show the version
+
+Each command has --help. Exit codes: 0 all is well, 1 error, 2 a host failed
+(or wrong usage), 4 a host was unreachable or a file could not be parsed,
+5 wrong option, 99 interrupted, 250 unexpected error.
+`)
+}
+
+// release is the version of this binary.
+func release() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "devel"
+}
+
+func versionText() string {
+	return fmt.Sprintf("volant %s (protocol %d, follows ansible-core %s)", release(), wire.Version, union.CoreVersion)
+}

@@ -1,0 +1,473 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"volant/controller/compile"
+	"volant/controller/events"
+	"volant/controller/execute"
+	"volant/controller/fault"
+	"volant/controller/inventory"
+	"volant/controller/playbook"
+	"volant/controller/union"
+	"volant/controller/vars"
+	"volant/wire/value"
+)
+
+// playbookOptions are those of ansible-playbook and a few of our own.
+type playbookOptions struct {
+	verbosityOptions
+	inventoryOptions
+	vaultOptions
+	connectOptions
+	becomeOptions
+	runOptions
+	ownOptions
+	Tags          []string `short:"t" sep:"none" help:"Only run plays and tasks with these tags."`
+	SkipTags      []string `sep:"none" help:"Only run plays and tasks without these tags."`
+	ForceHandlers bool     `help:"Run handlers even if a task fails."`
+	FlushCache    bool     `help:"Clear the fact cache of every host in the inventory."`
+	SyntaxCheck   bool     `help:"Check the syntax of the playbooks and do nothing else."`
+	ListTasks     bool     `help:"List the tasks that would run and do nothing else."`
+	ListTags      bool     `help:"List the tags there are and do nothing else."`
+	Step          bool     `help:"Confirm each task before it runs."`
+	StartAtTask   string   `help:"Start at the task of this name."`
+	Version       bool     `help:"Show the version."`
+	Playbook      []string `arg:"" optional:"" help:"Playbooks to run, one after the other."`
+}
+
+func playbookMain(ctx context.Context, p *process, args []string) error {
+	var opt playbookOptions
+	if err := parse(p, &opt, "Run playbooks on the hosts of an inventory.", args); err != nil {
+		return err
+	}
+	j, err := configure(p, opt.Verbose)
+	if err != nil {
+		return err
+	}
+	switch {
+	case opt.Version:
+		fmt.Fprintln(p.stdout, j.banner())
+		return nil
+	case len(opt.Playbook) == 0:
+		fmt.Fprintf(p.stderr, "usage: %s [OPTION...] PLAYBOOK...\n%s: error: the following arguments are required: playbook\n", p.name, p.name)
+		return &exit{code: codeUsage}
+	case opt.Forks != nil && *opt.Forks < 1:
+		fmt.Fprintf(p.stderr, "%s: error: The number of processes (--forks) must be >= 1\n", p.name)
+		return &exit{code: codeUsage}
+	}
+	j.greet()
+	for _, f := range opt.Playbook {
+		if err := findPlaybook(j, f); err != nil {
+			return err
+		}
+	}
+	return j.playbooks(ctx, &opt)
+}
+
+// findPlaybook refuses what is no file and no playbook of a collection.
+func findPlaybook(j *project, name string) error {
+	st, err := os.Stat(j.absolute(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !collectionName(name):
+		return &fault.Error{Msg: fmt.Sprintf("the playbook: %s could not be found", name)}
+	case err == nil && !st.Mode().IsRegular() && st.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0:
+		return &fault.Error{Msg: fmt.Sprintf("the playbook: %s does not appear to be a file", name)}
+	}
+	return nil
+}
+
+func collectionName(s string) bool {
+	return strings.Count(s, ".") >= 2 && !strings.ContainsAny(s, "/ ")
+}
+
+// playbooks is the whole command once its options are known.
+func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
+	login, err := j.login(ctx, opt.connectOptions, opt.becomeOptions)
+	if err != nil {
+		return err
+	}
+	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
+		return err
+	}
+	if err := j.variables(opt.ExtraVars); err != nil {
+		return err
+	}
+	if err := j.load(ctx, opt.Inventory); err != nil {
+		return err
+	}
+	if err := j.limit(strings.Join(opt.Limit, ","), "all"); err != nil {
+		return err
+	}
+	tags, skip := j.tags("TAGS_RUN", opt.Tags), j.tags("TAGS_SKIP", opt.SkipTags)
+	base := filepath.Dir(j.absolute(opt.Playbook[0]))
+	store := j.store(base, j.runVars(opt.runOptions, opt.inventoryOptions, tags, skip))
+	if opt.FlushCache {
+		for _, h := range j.inv.Hosts() {
+			store.ClearFacts(h.Name)
+		}
+	}
+	u, err := j.core(opt.ModulePath)
+	if err != nil {
+		return err
+	}
+	if u != nil {
+		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
+	}
+	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup}
+	loader := j.loader(ctx, store, names)
+	copt := compile.Options{Tags: tags, SkipTags: skip, ForceHandlers: opt.ForceHandlers || j.config.Bool("DEFAULT_FORCE_HANDLERS")}
+	switch {
+	case opt.SyntaxCheck:
+		return j.syntax(ctx, loader, opt)
+	case opt.ListHosts || opt.ListTasks || opt.ListTags:
+		return j.list(loader, opt, copt)
+	}
+	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","))
+	bus, err := j.bus(opt)
+	if err != nil {
+		return err
+	}
+	bus.Add(m)
+	tr, err := j.transports(ctx, base, m)
+	if err != nil {
+		return err
+	}
+	defer tr.Close()
+	forks := 0
+	if opt.Forks != nil {
+		forks = *opt.Forks
+	} else if j.config.IsSet("DEFAULT_FORKS") {
+		forks = j.config.Int("DEFAULT_FORKS")
+	}
+	r := execute.New(execute.Options{
+		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Files: j.files,
+		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
+		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: forks,
+		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), AsyncDir: j.asyncDir(),
+	})
+	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
+	m.end(code, r.Stats())
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return &exit{code: code}
+	}
+	return nil
+}
+
+// modulesOf keeps a nil union from becoming an interface that is not nil.
+func modulesOf(u *union.Union) execute.Modules {
+	if u == nil {
+		return nil
+	}
+	return u
+}
+
+func (j *project) loader(ctx context.Context, store *vars.Store, names *execute.Names) *playbook.Loader {
+	cfg := playbook.Config{
+		RolesPath: j.config.Strings("DEFAULT_ROLES_PATH"), InvalidTaskAttrFailed: j.config.Bool("INVALID_TASK_ATTRIBUTE_FAILED"),
+		Combine: func(a, b *value.Dict) *value.Dict {
+			return inventory.CombineVars(a, b, j.config.String("DEFAULT_HASH_BEHAVIOUR") == "merge")
+		},
+	}
+	if j.config.IsSet("DEFAULT_PRIVATE_ROLE_VARS") {
+		b := j.config.Bool("DEFAULT_PRIVATE_ROLE_VARS")
+		cfg.PrivateRoleVars = &b
+	}
+	return &playbook.Loader{
+		Files: j.files, Render: execute.NewRenderer(ctx, store, j.engine), Plugins: names, Sink: j.display, Config: cfg,
+	}
+}
+
+// tags are the tags of an option given any number of times, each time several
+// separated by commas, else those of the configuration.
+func (j *project) tags(setting string, given []string) []string {
+	if len(given) == 0 {
+		given = j.config.Strings(setting)
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, g := range given {
+		for _, t := range strings.Split(g, ",") {
+			if t = strings.TrimSpace(t); t != "" && !seen[t] {
+				seen[t] = true
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// runVars are the magic variables that are the same for every task.
+func (j *project) runVars(opt runOptions, inv inventoryOptions, tags, skip []string) *value.Dict {
+	forks := j.config.Int("DEFAULT_FORKS")
+	if opt.Forks != nil {
+		forks = *opt.Forks
+	}
+	if len(tags) == 0 {
+		tags = []string{"all"}
+	}
+	v := strings.Split(union.CoreVersion, ".")
+	number := func(i int) any {
+		n := int64(0)
+		_, _ = fmt.Sscan(v[i], &n)
+		return n
+	}
+	d := value.DictOf(
+		"ansible_playbook_python", j.python(),
+		"ansible_config_file", j.config.Get("CONFIG_FILE"),
+		"ansible_version", value.DictOf("string", union.CoreVersion, "full", union.CoreVersion, "major", number(0), "minor", number(1), "revision", number(2)),
+		"ansible_check_mode", opt.Check,
+		"ansible_diff_mode", opt.Diff || j.config.Bool("DIFF_ALWAYS"),
+		"ansible_forks", int64(forks),
+		"ansible_inventory_sources", value.Strings(j.inv.Sources...),
+		"ansible_skip_tags", value.Strings(skip...),
+		"ansible_run_tags", value.Strings(tags...),
+		"ansible_verbosity", int64(j.display.Verbosity),
+	)
+	if len(inv.Limit) > 0 {
+		d.Set("ansible_limit", strings.Join(inv.Limit, ","))
+	}
+	return d
+}
+
+// python is a Python of the controller's machine.
+func (j *project) python() string {
+	path, _ := j.getenv("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		p := filepath.Join(dir, "python3")
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p
+		}
+	}
+	return "/usr/bin/python3"
+}
+
+func (j *project) asker() func(ctx context.Context, text string, echo bool, seconds int) (string, error) {
+	if j.prompt == nil {
+		return nil
+	}
+	return j.prompt.ask
+}
+
+func (j *project) asyncDir() string {
+	d, _ := j.getenv("ANSIBLE_ASYNC_DIR")
+	return d
+}
+
+// syntax is --syntax-check.
+func (j *project) syntax(_ context.Context, l *playbook.Loader, opt *playbookOptions) error {
+	for _, f := range opt.Playbook {
+		book, err := l.Load(f)
+		if err != nil {
+			return err
+		}
+		for _, p := range book.Plays {
+			if _, err := l.Finish(p); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(j.stdout, "\nplaybook: %s\n", f)
+	}
+	return nil
+}
+
+// list is --list-hosts, --list-tasks and --list-tags.
+func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Options) error {
+	show := compile.ListOptions{Hosts: opt.ListHosts, Tasks: opt.ListTasks, Tags: opt.ListTags}
+	copt.Tags = show.ListTags(copt.Tags, copt.SkipTags)
+	for _, f := range opt.Playbook {
+		book, err := l.Load(f)
+		if err != nil {
+			return err
+		}
+		for _, p := range book.Plays {
+			if _, err := l.Finish(p); err != nil {
+				return err
+			}
+		}
+		text, err := compile.List(l, f, book.Plays, copt, show, func(p *playbook.Play) ([]string, error) {
+			hosts, err := j.inv.Select(p.Values.Hosts...)
+			var out []string
+			for _, h := range hosts {
+				out = append(out, h.Name)
+			}
+			return out, err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(j.stdout, text)
+	}
+	return nil
+}
+
+// bus makes the callbacks.
+func (j *project) bus(opt *playbookOptions) (*events.Bus, error) {
+	name := strings.TrimPrefix(j.config.String("DEFAULT_STDOUT_CALLBACK"), "ansible.builtin.")
+	bus := events.NewBus()
+	switch name {
+	case "default":
+		bus.Add(events.NewDefault(j.display, j.defaultOptions(opt)))
+	case "minimal":
+		bus.Add(events.NewMinimal(j.display, j.format("minimal")))
+	case "oneline":
+		bus.Add(events.NewOneline(j.display, j.format("minimal")))
+	default:
+		return nil, &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(j.config.String("DEFAULT_STDOUT_CALLBACK")))}
+	}
+	for _, n := range j.config.Strings("CALLBACKS_ENABLED") {
+		switch strings.TrimPrefix(n, "ansible.builtin.") {
+		case "tree":
+			bus.Add(events.NewTree(j.display, events.Format{DiffContext: 3}, j.treeDir()))
+		case "junit":
+			bus.Add(j.junit())
+		case name:
+		default:
+			j.display.Note("Skipping callback plugin '%s', unable to load", n)
+		}
+	}
+	return bus, nil
+}
+
+func (j *project) treeDir() string {
+	d, ok := j.getenv("ANSIBLE_CALLBACK_TREE_DIR")
+	if !ok {
+		if v, err := j.config.Option("callback", "tree", "directory", nil, nil); err == nil {
+			d, _ = v.Value.(string)
+		}
+	}
+	if d == "" {
+		d = "~/.ansible/tree"
+	}
+	return j.absolute(d)
+}
+
+func (j *project) callbackBool(plugin, name string) bool {
+	v, err := j.config.Option("callback", plugin, name, nil, nil)
+	if err != nil {
+		return false
+	}
+	b, _ := v.Value.(bool)
+	return b
+}
+
+// format are the options that callbacks share.
+func (j *project) format(plugin string) events.Format {
+	f := events.Format{DiffContext: j.config.Int("DIFF_CONTEXT"), DumpYAML: dumpYAML}
+	if v, err := j.config.Option("callback", plugin, "result_format", nil, nil); err == nil {
+		f.YAML = v.Value == "yaml"
+	}
+	if v, err := j.config.Option("callback", plugin, "pretty_results", nil, nil); err == nil {
+		if b, ok := v.Value.(bool); ok {
+			f.Pretty = &b
+		}
+	}
+	return f
+}
+
+func (j *project) defaultOptions(opt *playbookOptions) events.DefaultOptions {
+	o := events.DefaultOptions{
+		Format:                j.format("default"),
+		ShowSkipped:           j.callbackBool("default", "display_skipped_hosts"),
+		ShowOK:                j.callbackBool("default", "display_ok_hosts"),
+		FailedStderr:          j.callbackBool("default", "display_failed_stderr"),
+		ShowCustomStats:       j.callbackBool("default", "show_custom_stats"),
+		ShowPerHostStart:      j.callbackBool("default", "show_per_host_start"),
+		CheckMarkers:          j.callbackBool("default", "check_mode_markers"),
+		ShowTaskPathOnFailure: j.callbackBool("default", "show_task_path_on_failure"),
+		ArgsToStdout:          j.config.Bool("DISPLAY_ARGS_TO_STDOUT"),
+	}
+	if opt != nil {
+		o.Check, o.Positional = opt.Check, opt.Playbook
+	}
+	return o
+}
+
+// login are the connection options and passwords.
+func (j *project) login(ctx context.Context, c connectOptions, b becomeOptions) (*execute.Login, error) {
+	cfg := j.config
+	l := &execute.Login{
+		User: first(c.User, cfg.String("DEFAULT_REMOTE_USER")), Connection: first(c.Connection, cfg.String("DEFAULT_TRANSPORT")),
+		PrivateKey:    first(c.PrivateKey, cfg.String("DEFAULT_PRIVATE_KEY_FILE")),
+		SSHCommonArgs: c.SSHCommonArgs, SSHExtraArgs: c.SSHExtraArgs,
+		Timeout: time.Duration(cfg.Int("DEFAULT_TIMEOUT")) * time.Second,
+		Become:  b.Become || cfg.Bool("DEFAULT_BECOME"), BecomeMethod: first(b.BecomeMethod, cfg.String("DEFAULT_BECOME_METHOD")),
+		BecomeUser: first(b.BecomeUser, cfg.String("DEFAULT_BECOME_USER")),
+	}
+	if c.Timeout > 0 {
+		l.Timeout = time.Duration(c.Timeout) * time.Second
+	}
+	l.Host = j.surroundings
+	var err error
+	switch {
+	case c.AskPass:
+		l.Password, err = j.askPassword(ctx, "SSH password: ")
+	case first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")) != "":
+		l.Password, err = j.passwordFile(first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")))
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case b.AskBecomePass || cfg.Bool("DEFAULT_BECOME_ASK_PASS"):
+		prompt := "BECOME password: "
+		if l.Password != "" {
+			prompt = "BECOME password[defaults to SSH password]: "
+		}
+		if l.BecomePassword, err = j.askPassword(ctx, prompt); err == nil && l.BecomePassword == "" {
+			l.BecomePassword = l.Password
+		}
+	case first(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE")) != "":
+		l.BecomePassword, err = j.passwordFile(first(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE")))
+	}
+	return l, err
+}
+
+func (j *project) askPassword(ctx context.Context, text string) (string, error) {
+	if j.prompt == nil {
+		return "", errNoTerminal
+	}
+	return j.prompt.ask(ctx, text, false, 0)
+}
+
+// maxPassword bounds a password file.
+const maxPassword = 64 << 10
+
+func (j *project) passwordFile(path string) (string, error) {
+	path = j.absolute(path)
+	st, err := os.Stat(path)
+	if err != nil {
+		return "", &fault.Error{Msg: fmt.Sprintf("The password file %s was not found", path)}
+	}
+	if st.Size() > maxPassword {
+		return "", &fault.Error{Msg: fmt.Sprintf("The password file %s is too large", path)}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", &fault.Error{Msg: fmt.Sprintf("Could not read password file (%s): %s", path, err)}
+	}
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return "", &fault.Error{Msg: fmt.Sprintf("Empty password was provided from file (%s)", path)}
+	}
+	return text, nil
+}
+
+func first(s ...string) string {
+	for _, v := range s {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

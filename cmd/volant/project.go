@@ -1,0 +1,365 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"volant/controller/config"
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/controller/inventory"
+	"volant/controller/playbook"
+	"volant/controller/template"
+	"volant/controller/union"
+	"volant/controller/vars"
+	"volant/controller/vault"
+	"volant/controller/yaml"
+	"volant/wire/value"
+)
+
+// project is what every command that knows hosts and files works with.
+type project struct {
+	*process
+	config  *config.Config
+	display *events.Display
+	vault   *vault.Vault
+	files   *yaml.Files
+	engine  *template.Engine
+	inv     *inventory.Inventory
+	extra   *value.Dict
+	prompt  *prompter
+}
+
+// configure reads the configuration and makes the display.
+func configure(p *process, verbose int) (*project, error) {
+	cfg, err := config.Load(config.Source{Getenv: p.getenv, Dir: p.dir, Home: p.home})
+	if err != nil {
+		return nil, err
+	}
+	j := &project{process: p, config: cfg, prompt: newPrompter(p)}
+	var log io.Writer
+	if path := cfg.String("DEFAULT_LOG_PATH"); path != "" {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			log = &logLines{w: f, name: p.name}
+		}
+	}
+	d := events.NewDisplay(p.stdout, p.stderr, log)
+	d.Verbosity = max(verbose, cfg.Int("DEFAULT_VERBOSITY"))
+	d.Color = (p.color || cfg.Bool("ANSIBLE_FORCE_COLOR")) && !cfg.Bool("ANSIBLE_NOCOLOR")
+	if p.width > 0 {
+		d.Columns = max(79, p.width-1)
+	}
+	d.Deprecations = cfg.Bool("DEPRECATION_WARNINGS")
+	d.VerboseErr = cfg.Bool("VERBOSE_TO_STDERR")
+	d.Colors = colors(cfg)
+	j.display = d
+	return j, nil
+}
+
+// colorNames are the events whose colours can be set.
+var colorNames = []string{
+	"changed", "debug", "deprecate", "diff_add", "diff_lines", "diff_remove", "error", "highlight", "included", "ok",
+	"skip", "unreachable", "verbose", "warn",
+}
+
+func colors(cfg *config.Config) map[string]string {
+	out := map[string]string{}
+	for _, n := range colorNames {
+		out[n] = cfg.String("COLOR_" + strings.ToUpper(n))
+	}
+	return out
+}
+
+// greet shows which configuration is in use.
+func (j *project) greet() {
+	if j.display.Verbosity >= 2 {
+		j.display.Print(j.banner(), "verbose")
+	}
+	if j.config.File != "" {
+		j.display.Verbose(1, fmt.Sprintf("Using %s as config file", j.config.File))
+	} else {
+		j.display.Verbose(1, "No config file found; using defaults")
+	}
+	for _, w := range j.config.Warnings() {
+		j.display.Note("%s", w)
+	}
+	for _, d := range j.config.Deprecations() {
+		j.display.Deprecated(d)
+	}
+}
+
+// banner is what --version prints under the names of ansible-core's commands.
+func (j *project) banner() string {
+	file := j.config.File
+	if file == "" {
+		file = "None"
+	}
+	self, _ := os.Executable()
+	name := strings.TrimPrefix(j.name, "volant ")
+	return fmt.Sprintf("%s [core %s]\n  config file = %s\n  configured module search path = %s\n  ansible collection location = %s\n  executable location = %s\n  volant version = %s",
+		name, union.CoreVersion, file, value.Repr(value.Strings(j.config.Strings("DEFAULT_MODULE_PATH")...)),
+		strings.Join(j.config.Strings("COLLECTIONS_PATHS"), ":"), self, release())
+}
+
+// logLines puts the time in front of every line of a log.
+type logLines struct {
+	w    io.Writer
+	name string
+}
+
+// Write implements io.Writer.
+func (l *logLines) Write(b []byte) (int, error) {
+	head := fmt.Sprintf("%s p=%d u=%s n=%s INFO| ", time.Now().Format("2006-01-02 15:04:05,000"), os.Getpid(), userName(), l.name)
+	if _, err := io.WriteString(l.w, head+string(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// secrets loads the vault's passwords.
+func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
+	j.vault = vault.New()
+	j.vault.MatchID = j.config.Bool("DEFAULT_VAULT_ID_MATCH")
+	w := vault.Wanted{
+		IDs:           append(slices.Clone(j.config.Strings("DEFAULT_VAULT_IDENTITY_LIST")), opt.VaultID...),
+		PasswordFiles: slices.Clone(opt.VaultPasswordFile),
+		Ask:           opt.AskVaultPassword, DefaultID: j.config.String("DEFAULT_VAULT_IDENTITY"), Dir: j.dir,
+	}
+	if f := j.config.String("DEFAULT_VAULT_PASSWORD_FILE"); f != "" {
+		w.PasswordFiles = append(w.PasswordFiles, f)
+	}
+	if _, err := j.vault.Load(ctx, w, j.prompt, j.display); err != nil {
+		return err
+	}
+	j.files = &yaml.Files{Vault: j.vault, Sink: j.display}
+	switch j.config.String("DUPLICATE_YAML_DICT_KEY") {
+	case "error":
+		j.files.Duplicates = yaml.DuplicatesError
+	case "ignore":
+		j.files.Duplicates = yaml.DuplicatesIgnore
+	}
+	j.engine = template.New(template.Options{
+		Vault: j.vault, Sink: j.display, Getenv: j.getenv,
+		AllowBrokenConditionals: j.config.Bool("ALLOW_BROKEN_CONDITIONALS"),
+		NoEmbeddedTemplates:     !j.config.Bool("ALLOW_EMBEDDED_TEMPLATES"),
+		ManagedString:           j.config.String("DEFAULT_MANAGED_STR"),
+		Settings:                settings{j.config},
+	})
+	return nil
+}
+
+// settings answers the config lookup.
+type settings struct{ c *config.Config }
+
+// Setting implements template.Settings.
+func (s settings) Setting(name, kind, plugin string) (v any, origin string, ok bool, err error) {
+	if kind != "" {
+		got, err := s.c.Option(kind, plugin, name, nil, nil)
+		return got.Value, got.Origin, err == nil, nil
+	}
+	known := false
+	for _, row := range config.Settings() {
+		known = known || row.Name == name
+	}
+	got := s.c.Lookup(name)
+	return got.Value, got.Origin, known, nil
+}
+
+// variables reads the options -e.
+func (j *project) variables(opts []string) error {
+	j.extra = value.NewDict(0)
+	for _, o := range opts {
+		if o == "" {
+			continue
+		}
+		var v any
+		var err error
+		switch {
+		case o[0] == '@':
+			v, _, err = j.files.LoadFile(j.absolute(o[1:]))
+		case o[0] == '/' || o[0] == '.':
+			return fault.New(fault.Options, value.Pos{}, "Please prepend extra_vars filename '%s' with '@'", o)
+		case o[0] == '[' || o[0] == '{':
+			v, err = j.files.LoadString(o, "<CLI option '-e'>")
+		default:
+			v, err = playbook.ParseKV(o, false, value.Pos{File: "<CLI option '-e'>"})
+		}
+		if err != nil {
+			return err
+		}
+		d, ok := v.(*value.Dict)
+		if !ok {
+			return fault.New(fault.Options, value.Pos{}, "Invalid extra vars data supplied. '%s' could not be made into a dictionary", o)
+		}
+		j.extra = inventory.CombineVars(j.extra, d, j.config.String("DEFAULT_HASH_BEHAVIOUR") == "merge")
+	}
+	return nil
+}
+
+func (j *project) absolute(path string) string {
+	if strings.HasPrefix(path, "~/") {
+		path = filepath.Join(j.home, path[2:])
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(j.dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+// load reads the inventory.
+func (j *project) load(ctx context.Context, sources []string) error {
+	if len(sources) == 0 {
+		sources = j.config.Strings("DEFAULT_HOST_LIST")
+	}
+	inv, err := inventory.Load(ctx, sources, j.inventoryOptions())
+	j.inv = inv
+	return err
+}
+
+func (j *project) inventoryOptions() inventory.Options {
+	return inventory.Options{
+		Config: j.config, Files: j.files, Sink: j.display, Dir: j.dir, Templar: templar{j.engine}, Extra: j.extra,
+	}
+}
+
+// limit restricts the hosts to patterns and warns or fails when none is left.
+func (j *project) limit(subset, pattern string) error {
+	none := len(j.inv.Hosts()) == 0
+	if none && j.config.Bool("LOCALHOST_WARNING") && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, pattern) {
+		j.display.Note("provided hosts list is empty, only localhost is available. Note that the implicit localhost does not match 'all'")
+	}
+	if subset != "" {
+		if err := j.inv.Limit(subset); err != nil {
+			return err
+		}
+	}
+	found, err := j.inv.Select(pattern)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 && !none {
+		return &fault.Error{Msg: "Specified inventory, host pattern and/or --limit leaves us with no hosts to target."}
+	}
+	return nil
+}
+
+// store makes the variables of a run.
+func (j *project) store(basedir string, run *value.Dict) *vars.Store {
+	return vars.New(vars.Options{
+		Config: j.config, Inventory: j.inv, Dirs: inventory.NewVarsDirs(j.inventoryOptions()), Files: j.files, Engine: j.engine,
+		Sink: j.display, Extra: j.extra, Run: run, Cache: j.cache(), Basedir: basedir,
+	})
+}
+
+// cache is where facts are kept between runs, nil for nowhere.
+func (j *project) cache() vars.Cache {
+	name := j.config.String("CACHE_PLUGIN")
+	switch strings.TrimPrefix(name, "ansible.builtin.") {
+	case "", "memory":
+		return nil
+	case "jsonfile":
+		dir := j.config.String("CACHE_PLUGIN_CONNECTION")
+		if dir == "" {
+			j.display.Note("error in 'jsonfile' cache plugin: fact_caching_connection is not set")
+			return nil
+		}
+		prefix := ""
+		if j.config.IsSet("CACHE_PLUGIN_PREFIX") {
+			prefix = j.config.String("CACHE_PLUGIN_PREFIX")
+		}
+		return &vars.JSONFiles{
+			Dir: j.absolute(dir), Prefix: prefix, Sink: j.display,
+			Timeout: time.Duration(j.config.Int("CACHE_PLUGIN_TIMEOUT")) * time.Second,
+		}
+	}
+	j.display.Note("The fact cache plugin %s is not there: facts are kept in memory", value.Repr(name))
+	return nil
+}
+
+// core finds ansible-core and makes the union of modules; nil without error
+// when there is none.
+func (j *project) core(modulePath []string) (*union.Union, error) {
+	venv := ""
+	if dir := j.dataDir(); dir != "" {
+		venv = filepath.Join(dir, "ansible-core")
+	}
+	path, _ := j.getenv("PATH")
+	env, _ := j.getenv("VOLANT_ANSIBLE_CORE")
+	core, err := union.FindCore(union.Places{
+		Env: env, Config: j.config.String("VOLANT_ANSIBLE_CORE"), PATH: withoutSelf(filepath.SplitList(path)), Venv: venv,
+	})
+	var missing *union.MissingError
+	switch {
+	case errors.As(err, &missing):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	cache := ""
+	if dir := j.cacheDir(); dir != "" {
+		cache = filepath.Join(dir, "union")
+	}
+	var dirs []string
+	for _, m := range modulePath {
+		for _, d := range filepath.SplitList(m) {
+			dirs = append(dirs, j.absolute(d))
+		}
+	}
+	return union.New(union.Options{
+		Core: core, Collections: j.config.Strings("COLLECTIONS_PATHS"),
+		ModulePath:      append(dirs, j.config.Strings("DEFAULT_MODULE_PATH")...),
+		ModuleUtilsPath: j.config.Strings("DEFAULT_MODULE_UTILS_PATH"), CacheDir: cache,
+	}), nil
+}
+
+// withoutSelf leaves out directories whose `ansible` is a link to us.
+func withoutSelf(dirs []string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		return dirs
+	}
+	self, _ = filepath.EvalSymlinks(self)
+	var out []string
+	for _, d := range dirs {
+		if p, err := filepath.EvalSymlinks(filepath.Join(d, "ansible")); err == nil && p == self {
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (j *project) cacheDir() string {
+	if d := j.config.String("VOLANT_CACHE_DIR"); d != "" {
+		return d
+	}
+	return j.xdg("XDG_CACHE_HOME", ".cache")
+}
+
+func (j *project) stateDir() string {
+	if d := j.config.String("VOLANT_STATE_DIR"); d != "" {
+		return d
+	}
+	return j.xdg("XDG_STATE_HOME", ".local/state")
+}
+
+func (j *project) dataDir() string { return j.xdg("XDG_DATA_HOME", ".local/share") }
+
+// xdg is Volant's directory below one of the user's.
+func (j *project) xdg(env, below string) string {
+	if d, ok := j.getenv(env); ok && filepath.IsAbs(d) {
+		return filepath.Join(d, "volant")
+	}
+	if j.home == "" {
+		return ""
+	}
+	return filepath.Join(j.home, below, "volant")
+}

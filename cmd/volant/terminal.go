@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// terminal reports whether f is a terminal, and its width.
+func terminal(f *os.File) (bool, int) {
+	if !term.IsTerminal(int(f.Fd())) {
+		return false, 0
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		w = 0
+	}
+	return true, w
+}
+
+// prompter asks on the terminal, one question at a time.
+type prompter struct {
+	in  *os.File
+	out io.Writer
+
+	mu    sync.Mutex // a question and its answer
+	lines *bufio.Reader
+}
+
+// newPrompter returns nil when standard input is no terminal.
+func newPrompter(p *process) *prompter {
+	if p.stdin == nil || !term.IsTerminal(int(p.stdin.Fd())) {
+		return nil
+	}
+	return &prompter{in: p.stdin, out: p.stdout, lines: bufio.NewReader(p.stdin)}
+}
+
+// ask shows text and reads a line, for at most seconds when above 0.
+func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprint(t.out, text)
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() { // ends with the line; a question given up leaves it to the next one
+		if !echo {
+			b, err := term.ReadPassword(int(t.in.Fd()))
+			fmt.Fprintln(t.out)
+			got <- answer{string(b), err}
+			return
+		}
+		line, err := t.lines.ReadString('\n')
+		got <- answer{strings.TrimRight(line, "\r\n"), err}
+	}()
+	var late <-chan time.Time
+	if seconds > 0 {
+		timer := time.NewTimer(time.Duration(seconds) * time.Second)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-late:
+		return "", nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// Prompt implements vault.Terminal.
+func (t *prompter) Prompt(msg string, secret bool) (string, error) {
+	if t == nil {
+		return "", io.EOF
+	}
+	return t.ask(context.Background(), msg, !secret, 0)
+}
+
+var errNoTerminal = errors.New("there is no terminal to ask on")

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"volant/bootstrap"
+	"volant/controller/execute"
+	"volant/controller/fleet"
+	"volant/hostagent"
+	"volant/hostagent/modules"
+	"volant/metrics"
+	"volant/wire/session"
+)
+
+// transports are the links of a run, made when the first is needed.
+type transports struct {
+	fleet *fleet.Fleet
+	local sync.WaitGroup // the local session
+	once  sync.Once
+	err   error
+	tmp   string // directory of the local session, removed at the end
+}
+
+var _ execute.Transports = (*transports)(nil)
+
+func (j *project) transports(_ context.Context, dir string, m *meter) (*transports, error) {
+	t := &transports{}
+	key, err := j.identity()
+	if err != nil {
+		return nil, err
+	}
+	cfg := fleet.Config{
+		Key: key, Name: userName() + "@" + hostName(), Version: release(), StateDir: j.stateDir(), Binaries: agents(),
+		Reconnect: time.Duration(j.config.Int("VOLANT_RECONNECT")) * time.Second,
+		MaxResult: uint64(max(0, j.config.Int("VOLANT_MAX_RESULT"))),
+		Metrics:   m.controller(),
+		Local:     func(context.Context) (session.Conn, error) { return t.session(j, dir) },
+	}
+	t.fleet, err = fleet.New(cfg)
+	return t, err
+}
+
+// session starts the agent of this machine in this process.
+func (t *transports) session(j *project, dir string) (session.Conn, error) {
+	tmp, err := os.MkdirTemp("", "volant-local-")
+	if err != nil {
+		return nil, err
+	}
+	t.tmp = tmp
+	cache := filepath.Join(tmp, "cache")
+	if d := j.cacheDir(); d != "" {
+		cache = filepath.Join(d, "local")
+	}
+	login := hostagent.CurrentLogin()
+	login.Cwd = dir
+	a, err := hostagent.New(hostagent.Config{
+		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(tmp, "staging"),
+		Login: func() hostagent.Login { return login },
+	})
+	if err != nil {
+		return nil, err
+	}
+	mine, theirs := session.Pipe()
+	t.local.Go(func() { // ends with the fleet's Goodbye
+		_ = a.ServeConn(context.Background(), theirs)
+		_ = a.Close()
+	})
+	return mine, nil
+}
+
+// Local implements execute.Transports.
+func (t *transports) Local(ctx context.Context) (execute.Transport, error) { return t.fleet.Local(ctx) }
+
+// Remote implements execute.Transports.
+func (t *transports) Remote(ctx context.Context, target fleet.Target) (execute.Transport, error) {
+	return t.fleet.Link(ctx, target)
+}
+
+// Reset implements execute.Transports: the next sub-task finds a new connection.
+func (t *transports) Reset(ctx context.Context, tr execute.Transport) error {
+	_, err := tr.Reconnect(ctx)
+	return err
+}
+
+// Close says goodbye to every agent.
+func (t *transports) Close() {
+	_ = t.fleet.Close()
+	t.local.Wait()
+	if t.tmp != "" {
+		_ = os.RemoveAll(t.tmp)
+	}
+}
+
+// surroundings fills in what bootstrap must know of this machine.
+func (j *project) surroundings(o *bootstrap.Options) {
+	o.HomeDir, o.LocalUser = j.home, userName()
+	o.AuthSock, _ = j.getenv("SSH_AUTH_SOCK")
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func hostName() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return h
+}
+
+// identity is the controller's key; it is made at the first run.
+func (j *project) identity() (ed25519.PrivateKey, error) {
+	path := j.config.String("VOLANT_PRIVATE_KEY_FILE")
+	if path == "" {
+		path = filepath.Join(j.stateDir(), "controller.key")
+	}
+	b, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		return readKey(path, b)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("reading the controller's key: %w", err)
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return key, saveKey(path, key)
+}
+
+func readKey(path string, b []byte) (ed25519.PrivateKey, error) {
+	block, _ := pem.Decode(b)
+	if block == nil {
+		return nil, fmt.Errorf("%s holds no key", path)
+	}
+	k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	key, ok := k.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s holds a key that is not Ed25519", path)
+	}
+	return key, nil
+}
+
+// saveKey writes a new key. When another run was faster, its key is used.
+func saveKey(path string, key ed25519.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("making the directory of the controller's key: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("writing the controller's key: %w", err)
+	}
+	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+var _ metrics.Controller

@@ -1,0 +1,248 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"volant/actions"
+	"volant/bootstrap"
+	"volant/controller/fleet"
+	"volant/controller/playbook"
+	"volant/wire"
+	"volant/wire/value"
+)
+
+// connection is how the item's host is reached.
+type connection struct {
+	local  bool
+	plugin string
+	target fleet.Target
+	become *wire.Become
+}
+
+// connVar is a connection variable of the host that the item works on, rendered.
+func (it *item) connVar(ctx context.Context, names ...string) (any, bool) {
+	for _, n := range names {
+		v, _, ok := it.cv.Lookup(n)
+		if !ok || v == nil {
+			continue
+		}
+		out, _, err := it.scope(ctx, it.cv).Render(v)
+		if err == nil && out != nil && out != value.Omit {
+			return out, true
+		}
+	}
+	return nil, false
+}
+
+func (it *item) connText(ctx context.Context, names ...string) string {
+	if v, ok := it.connVar(ctx, names...); ok {
+		return text(v)
+	}
+	return ""
+}
+
+func first(s ...string) string {
+	for _, v := range s {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// plugins are the connection plugins that we know; all that are not local are
+// reached by SSH and the agent.
+var remotePlugins = map[string]bool{
+	"ssh": true, "smart": true, "paramiko": true, "paramiko_ssh": true, "volant": true,
+}
+
+// resolveConn decides how the item's host is reached.
+func (it *item) resolveConn(ctx context.Context) (*connection, error) {
+	c := &connection{plugin: first(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh")}
+	become, err := it.becomeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.become = become
+	short := actions.Short(c.plugin)
+	if short == "local" {
+		c.local = true
+		return c, nil
+	}
+	if !remotePlugins[short] {
+		return nil, fmt.Errorf("the connection plugin '%s' was not found", c.plugin)
+	}
+	name := it.h.name
+	if it.delegate != "" {
+		name = it.r.hostNamed(it.delegate)
+	}
+	o := bootstrap.Options{
+		Host:           first(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name),
+		User:           first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser),
+		Password:       first(it.connText(ctx, "ansible_ssh_password", "ansible_ssh_pass", "ansible_password"), it.r.opt.Login.Password),
+		PrivateKeyFile: first(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), it.r.opt.Login.PrivateKey),
+		SSHArgs:        it.connText(ctx, "ansible_ssh_args"),
+		CommonArgs:     first(it.connText(ctx, "ansible_ssh_common_args"), it.r.opt.Login.SSHCommonArgs),
+		ExtraArgs:      first(it.connText(ctx, "ansible_ssh_extra_args"), it.r.opt.Login.SSHExtraArgs),
+		Timeout:        it.r.opt.Login.Timeout,
+		Log:            it.r.opt.Log,
+	}
+	if p := it.connText(ctx, "ansible_ssh_port", "ansible_port"); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("Invalid value %q for ansible_port.", p) //nolint:staticcheck // shown to users
+		}
+		o.Port = n
+	} else {
+		o.Port = it.f.port
+	}
+	if t := it.connText(ctx, "ansible_ssh_timeout", "ansible_timeout"); t != "" {
+		if n, err := strconv.Atoi(t); err == nil && n > 0 {
+			o.Timeout = time.Duration(n) * time.Second
+		}
+	}
+	if v, ok := it.connVar(ctx, "ansible_ssh_host_key_checking", "ansible_host_key_checking"); ok {
+		b, _ := playbook.ToBool(v)
+		o.NoHostKeyCheck = !b
+	} else if it.r.opt.Config != nil {
+		o.NoHostKeyCheck = !it.r.opt.Config.Bool("HOST_KEY_CHECKING")
+	}
+	if it.r.opt.Login.Host != nil {
+		it.r.opt.Login.Host(&o)
+	}
+	c.target = fleet.Target{Name: name, SSH: o}
+	return c, nil
+}
+
+// becomeOf is who the item's modules run as, nil for the login user.
+func (it *item) becomeOf(ctx context.Context) (*wire.Become, error) {
+	on := it.f.become
+	if v, ok := it.connVar(ctx, "ansible_become"); ok {
+		on, _ = playbook.ToBool(v)
+	}
+	if !on {
+		return nil, nil
+	}
+	b := &wire.Become{
+		Method: first(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo"),
+		User:   first(it.connText(ctx, "ansible_become_user"), it.f.becomeUser, "root"),
+	}
+	b.Method = actions.Short(b.Method)
+	prefix := "ansible_" + b.Method + "_"
+	if u := it.connText(ctx, prefix+"user"); u != "" {
+		b.User = u
+	}
+	b.Password = first(it.connText(ctx, "ansible_become_password", "ansible_become_pass", prefix+"pass"), it.r.opt.Login.BecomePassword)
+	if e := it.connText(ctx, "ansible_become_exe", prefix+"exe"); e != "" {
+		b.Exe = e
+	} else if it.f.becomeExe != nil {
+		b.Exe = *it.f.becomeExe
+	}
+	if v, ok := it.connVar(ctx, "ansible_become_flags", prefix+"flags"); ok {
+		s := text(v)
+		b.Flags = &s
+	} else if it.f.becomeFlags != nil {
+		b.Flags = it.f.becomeFlags
+	}
+	return b, nil
+}
+
+// decide returns the item's connection, decided once.
+func (h *remote) decide(ctx context.Context) (*connection, error) {
+	if h.conn == nil {
+		c, err := h.resolveConn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		h.conn = c
+	}
+	return h.conn, nil
+}
+
+// connect makes the transport to the item's host.
+func (h *remote) connect(ctx context.Context) error {
+	if h.tr != nil {
+		return nil
+	}
+	c, err := h.decide(ctx)
+	if err != nil {
+		return err
+	}
+	if h.r.opt.Transport == nil {
+		return fmt.Errorf("no way to reach hosts")
+	}
+	if c.local {
+		h.tr, err = h.r.opt.Transport.Local(ctx)
+	} else {
+		h.tr, err = h.r.opt.Transport.Remote(ctx, c.target)
+	}
+	if err != nil {
+		return h.sendError(ctx, err)
+	}
+	return nil
+}
+
+// interpreter fills in which Python runs the module.
+func (h *remote) interpreter(ctx context.Context, py *wire.Python) error {
+	v, ok := h.connVar(ctx, "ansible_python_interpreter")
+	switch {
+	case ok:
+		py.Interpreter = text(v)
+	case h.r.opt.Config != nil && h.r.opt.Config.String("INTERPRETER_PYTHON") != "":
+		py.Interpreter = h.r.opt.Config.String("INTERPRETER_PYTHON")
+	default:
+		py.Interpreter = "auto"
+	}
+	if f, ok := h.r.opt.Store.Facts(h.targetName()).Str("discovered_interpreter_python"); ok && strings.HasPrefix(py.Interpreter, "auto") {
+		py.Interpreter = f
+	}
+	if h.r.opt.Config != nil {
+		py.Fallback = h.r.opt.Config.Strings("INTERPRETER_PYTHON_FALLBACK")
+	}
+	if l, ok := h.connVar(ctx, "ansible_interpreter_python_fallback"); ok {
+		if list, ok := l.(*value.List); ok {
+			py.Fallback = nil
+			for _, e := range list.Items {
+				py.Fallback = append(py.Fallback, text(e))
+			}
+		}
+	}
+	if name := interpreterName(py.Shebang); name != "" && name != "python" {
+		if v, ok := h.connVar(ctx, "ansible_"+name+"_interpreter"); ok {
+			py.Overrides = append(py.Overrides, wire.EnvVar{Name: name, Value: text(v)})
+		}
+	}
+	return nil
+}
+
+// interpreterName is the program of a shebang line, without path and env.
+func interpreterName(shebang string) string {
+	words := strings.Fields(shebang)
+	if len(words) == 0 {
+		return ""
+	}
+	base := func(p string) string { return p[strings.LastIndexByte(p, '/')+1:] }
+	if b := base(words[0]); b != "env" || len(words) < 2 {
+		return strings.TrimRight(b, "0123456789.")
+	}
+	return strings.TrimRight(base(words[1]), "0123456789.")
+}
+
+func (it *item) targetName() string {
+	if it.delegate != "" {
+		return it.r.hostNamed(it.delegate)
+	}
+	return it.h.name
+}
+
+// asyncDir is where background jobs keep their status.
+func (it *item) asyncDir() string {
+	if v, ok := it.connVar(context.Background(), "ansible_async_dir"); ok {
+		return text(v)
+	}
+	return first(it.r.opt.AsyncDir, "~/.ansible_async")
+}

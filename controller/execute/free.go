@@ -1,0 +1,150 @@
+package execute
+
+import (
+	"context"
+	"time"
+
+	"volant/actions"
+	"volant/controller/compile"
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/controller/playbook"
+)
+
+// free lets every host go through the plan on its own. With pinned set, a host
+// that began keeps its place among the forks until it is through.
+func (b *batch) free(ctx context.Context) (int, error) {
+	if b.values.MaxFailPercentage != nil {
+		b.r.opt.Display.Note("Using max_fail_percentage with the free strategy is not supported, as tasks are executed independently on each host")
+	}
+	flying := 0
+	last := 0
+	begun := map[*host]bool{}
+	throttled := map[*compile.Step]int{}
+	for {
+		left := b.left()
+		if len(left) == 0 {
+			b.r.opt.Bus.Event(events.NoHostsRemaining{})
+			return CodeOK, nil
+		}
+		work := false
+		for i := range left {
+			h := left[(last+i)%len(left)]
+			if h.busy {
+				work = true
+				continue
+			}
+			s := b.peek(h)
+			if s == nil {
+				continue
+			}
+			work = true
+			limit := b.r.opt.Forks
+			if limit > 0 && flying >= limit || b.pinned && !begun[h] && limit > 0 && b.active(begun) >= limit {
+				continue
+			}
+			begun[h] = true
+			started, err := b.freeStep(ctx, s, h, throttled)
+			if err != nil {
+				return CodeOK, err
+			}
+			if started {
+				flying++
+			}
+		}
+		if !work {
+			return CodeOK, nil
+		}
+		if len(left) > 0 {
+			last = (last + 1) % len(left)
+		}
+		if flying == 0 {
+			continue
+		}
+		select {
+		case m := <-b.msgs:
+			for more := true; more; {
+				if err := b.freeTake(ctx, m, &flying, throttled); err != nil {
+					return CodeOK, err
+				}
+				select {
+				case m = <-b.msgs:
+				default:
+					more = false
+				}
+			}
+		case <-ctx.Done():
+			return CodeOK, ctx.Err()
+		}
+	}
+}
+
+// active counts the hosts that began and are not through.
+func (b *batch) active(begun map[*host]bool) int {
+	n := 0
+	for h := range begun {
+		if h.busy || b.peek(h) != nil && !b.r.unreachable[h.name] {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *batch) freeTake(ctx context.Context, m message, flying *int, throttled map[*compile.Step]int) error {
+	if m.done == nil {
+		b.r.opt.Bus.Event(m.ev)
+		return nil
+	}
+	*flying--
+	throttled[m.job.step]--
+	if err := b.process(m.job, m.done); err != nil {
+		return err
+	}
+	return b.includes(ctx, m.job.step, []finished{{m.h, m.done}})
+}
+
+// freeStep runs a host's next step; started says that its driver works on it.
+func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttled map[*compile.Step]int) (started bool, err error) {
+	if s.Task.Meta() != "" {
+		h.cur.Take()
+		_, flush, err := b.meta(ctx, s, h)
+		if err == nil && flush {
+			b.plan.Flush(s, []string{h.name})
+		}
+		return false, err
+	}
+	if b.dirty {
+		b.tell()
+	}
+	x := b.newExec(s, h, nil, func(events.Event) {})
+	if x.vars, err = b.vars.For(ctx, h.name, s.Task, nil); err != nil {
+		return false, err
+	}
+	limit, err := b.limit(ctx, x, false)
+	if err != nil {
+		return false, err
+	}
+	if limit > 0 && setting(s.Keywords, playbook.Throttle) != nil && throttled[s] >= limit {
+		return false, nil
+	}
+	h.cur.Take()
+	if spec, ok := actions.Lookup(s.Task.Resolved); ok && spec.Once {
+		return false, fault.New(fault.Generic, s.Task.Pos, "The '%s' module bypasses the host loop, which is currently not supported in the free strategy "+
+			"and would instead execute for every host in the inventory list.", s.Task.ActionName())
+	}
+	once, err := b.runOnce(ctx, x)
+	if err != nil {
+		return false, err
+	}
+	if once {
+		b.r.opt.Display.Note("Using run_once with the free strategy is not currently supported. This task will still be executed for every host in the inventory list.")
+	}
+	if truthy(s.Keywords.Value(playbook.AnyErrorsFatal)) {
+		b.r.opt.Display.Note("Using any_errors_fatal with the free strategy is not supported, as tasks are executed independently on each host")
+	}
+	ev := b.eventTask(ctx, x)
+	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
+	throttled[s]++
+	b.start(ctx, &running{h: h, step: s, task: ev}, time.Now())
+	return true, nil
+}

@@ -1,0 +1,279 @@
+package execute
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"volant/actions"
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/wire/value"
+)
+
+// outcome is what a task, or one item of its loop, ended with on a host, and
+// what the coordinator needs to act on it.
+type outcome struct {
+	events.Outcome
+	task          *events.Task // as it was for this item: delegation, no_log
+	marked        bool         // holds what a managed host sent
+	ignoreErrors  bool
+	ignoreUnreach bool
+	delegate      string // rendered delegate_to, empty when not delegated
+	delegateFacts bool
+	notify        []string
+	runOnce       bool
+	include       *included
+	items         []*outcome // of a loop
+	loop          bool
+	fatal         error // ends the run
+}
+
+// included is what an include_tasks or include_role asks for.
+type included struct {
+	file string
+	args Dict
+}
+
+// captured is what a failed module said, kept in its result under "exception"
+// so that actions that rework the result pass it on. It never leaves the
+// executor.
+type captured struct{ msg string }
+
+// unavailable is what playbooks see under "exception".
+const unavailable = "(traceback unavailable)"
+
+// timedOut fails an item that ran longer than its timeout.
+type timedOut struct{ after time.Duration }
+
+// Error is the reference's text.
+func (t *timedOut) Error() string {
+	return fmt.Sprintf("Timed out after %d second(s).", int(t.after/time.Second))
+}
+
+// cause turns an action's error into a link of the error block.
+func cause(err error) error {
+	var f *actions.Failure
+	if errors.As(err, &f) {
+		e := &fault.Error{Msg: f.Msg}
+		if f.Cause != nil {
+			e.Cause = cause(f.Cause)
+		}
+		return e
+	}
+	return err
+}
+
+// failedDict makes the result of an item that ended in err, at pos.
+func failedDict(err error, pos value.Pos) (Dict, error) {
+	var (
+		f    *actions.Failure
+		skip *actions.Skip
+		gone *actions.Unreachable
+		late *timedOut
+	)
+	block := &fault.Error{Msg: "Task failed.", Pos: pos, Cause: cause(err)}
+	res := value.NewDict(4)
+	switch {
+	case errors.As(err, &skip):
+		res.Update(skip.Result)
+		res.Set("skipped", true)
+		res.Set("msg", skip.Msg)
+		res.Delete("failed")
+		res.Delete("exception")
+		setDefault(res, "changed", false)
+		return res, nil
+	case errors.As(err, &gone):
+		res.Set("unreachable", true)
+		res.Set("msg", fault.Brief(block))
+		res.Set("changed", false)
+		return res, block
+	case errors.As(err, &f):
+		res.Update(f.Result)
+		res.Set("failed", true)
+		res.Set("msg", fault.Brief(cause(f)))
+	case errors.As(err, &late):
+		res.Set("timedout", value.DictOf("frame",
+			"Configure `DISPLAY_TRACEBACK` to see a traceback on timeout errors.", "period", int64(late.after/time.Second)))
+	}
+	res.Set("failed", true)
+	res.Set("exception", unavailable)
+	if !res.Has("msg") {
+		res.Set("msg", fault.Brief(block))
+	}
+	setDefault(res, "changed", false)
+	return res, block
+}
+
+func setDefault(d Dict, key string, v any) {
+	if !d.Has(key) {
+		d.Set(key, v)
+	}
+}
+
+// normalize makes the error block of a failed result that says nothing else.
+func normalize(res Dict, pos value.Pos) error {
+	exc := res.Lookup("exception")
+	failed := truthy(res.Lookup("failed"))
+	if !failed && !truthy(exc) {
+		res.Delete("exception")
+		return nil
+	}
+	word, msg := "Action failed.", "Unknown error."
+	if m, ok := res.Get("msg"); ok {
+		msg = text(m)
+	}
+	if c, ok := exc.(*captured); ok {
+		word, msg = "Module failed.", c.msg
+	}
+	res.Set("exception", unavailable)
+	if !failed {
+		return nil
+	}
+	inner := &fault.Error{Msg: word, Cause: &fault.Error{Msg: msg}}
+	if !res.Has("msg") {
+		res.Set("msg", fault.Brief(inner))
+	}
+	return &fault.Error{Msg: "Task failed.", Pos: pos, Cause: inner}
+}
+
+func text(v any) string {
+	if s, ok := value.Text(v); ok {
+		return s
+	}
+	return value.Str(v)
+}
+
+// status of a result by its keys, as the reference reads them.
+func status(res Dict) events.Status {
+	switch {
+	case isFailed(res):
+		return events.Failed
+	case any1(res, "unreachable"):
+		return events.Unreachable
+	case isSkipped(res):
+		return events.Skipped
+	}
+	return events.OK
+}
+
+func results(res Dict) []any {
+	if l, ok := res.Lookup("results").(*value.List); ok {
+		return l.Items
+	}
+	return nil
+}
+
+// any1 is the key's truth, or, when absent, that of any loop result's.
+func any1(res Dict, key string) bool {
+	if v, ok := res.Get(key); ok {
+		return truthy(v)
+	}
+	for _, it := range results(res) {
+		if d, ok := it.(*value.Dict); ok && truthy(d.Lookup(key)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isFailed(res Dict) bool {
+	by := res.Has("failed_when_result")
+	for _, it := range results(res) {
+		if d, ok := it.(*value.Dict); ok && d.Has("failed_when_result") {
+			by = true
+		}
+	}
+	if by {
+		return any1(res, "failed_when_result")
+	}
+	return any1(res, "failed")
+}
+
+func isSkipped(res Dict) bool {
+	if rs := results(res); len(rs) > 0 {
+		all := true
+		for _, it := range rs {
+			d, ok := it.(*value.Dict)
+			if !ok || !truthy(d.Lookup("skipped")) {
+				all = false
+				break
+			}
+		}
+		if all {
+			return true
+		}
+	}
+	return truthy(res.Lookup("skipped"))
+}
+
+func isChanged(res Dict) bool { return any1(res, "changed") }
+
+// warnings takes the warnings and deprecations that a result carries out of it.
+func (x *exec) takeWarnings(res Dict) {
+	if l, ok := res.Lookup("warnings").(*value.List); ok {
+		for _, w := range l.Items {
+			x.warn(events.Warning{Msg: strings.TrimSpace(text(w))})
+		}
+	}
+	if l, ok := res.Lookup("deprecations").(*value.List); ok {
+		for _, it := range l.Items {
+			d, ok := it.(*value.Dict)
+			if !ok {
+				continue
+			}
+			dep := events.Deprecation{}
+			dep.Msg, _ = d.Str("msg")
+			dep.Version, _ = d.Str("version")
+			dep.Date, _ = d.Str("date")
+			dep.Collection, _ = d.Str("collection_name")
+			dep.Help, _ = d.Str("help_text")
+			if who, ok := d.Lookup("deprecator").(*value.Dict); ok {
+				name, _ := who.Str("resolved_name")
+				dep.PluginType, _ = who.Str("type")
+				parts := strings.Split(name, ".")
+				if len(parts) >= 2 {
+					dep.Collection = strings.Join(parts[:2], ".")
+				}
+				if len(parts) > 2 {
+					dep.Plugin = parts[len(parts)-1]
+				}
+			}
+			x.deprecate(dep)
+		}
+	}
+	res.Delete("warnings")
+	res.Delete("deprecations")
+}
+
+// putWarnings puts what was collected into the result, as playbooks see it.
+func (x *exec) putWarnings(o *outcome) {
+	o.Warnings, o.Deprecations = x.warnings, x.deprecations
+	x.warnings, x.deprecations = nil, nil
+	if len(o.Warnings) > 0 {
+		l := &value.List{}
+		for _, w := range o.Warnings {
+			l.Items = append(l.Items, w.Msg)
+		}
+		o.Value.Set("warnings", l)
+	}
+	if len(o.Deprecations) > 0 {
+		l := &value.List{}
+		for _, p := range o.Deprecations {
+			d := value.DictOf("msg", p.Msg, "collection_name", nil)
+			if p.Collection != "" {
+				d.Set("collection_name", p.Collection)
+			}
+			if p.Date != "" {
+				d.Set("date", p.Date)
+			} else if p.Version != "" {
+				d.Set("version", p.Version)
+			} else {
+				d.Set("version", nil)
+			}
+			l.Items = append(l.Items, d)
+		}
+		o.Value.Set("deprecations", l)
+	}
+}

@@ -1,0 +1,322 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"volant/actions"
+	"volant/controller/events"
+	"volant/controller/fleet"
+	"volant/controller/union"
+	"volant/stage"
+	"volant/wire"
+	"volant/wire/value"
+)
+
+// remote is the managed host of one item: what an action calls.
+type remote struct {
+	*item
+	n    uint32 // sub-tasks sent for this attempt
+	conn *connection
+	tr   Transport
+	// found is the interpreter that the last sub-task discovered, nil when it
+	// was named.
+	found *wire.Interpreter
+}
+
+var _ actions.Host = (*remote)(nil)
+
+// rawModule runs a command line without Python.
+const rawModule = "ansible.builtin.raw"
+
+// Facts implements actions.Host.
+func (h *remote) Facts() *value.Dict {
+	name := h.h.name
+	if h.delegate != "" {
+		name = h.r.hostNamed(h.delegate)
+	}
+	return h.r.opt.Store.Facts(name)
+}
+
+// Module implements actions.Host.
+func (h *remote) Module(ctx context.Context, name string, args *value.Dict, files ...stage.File) (actions.Result, error) {
+	return h.module(ctx, name, args, false, files)
+}
+
+// Job implements actions.Host.
+func (h *remote) Job(ctx context.Context, name string, args *value.Dict, files ...stage.File) (actions.Result, error) {
+	return h.module(ctx, name, args, true, files)
+}
+
+func (h *remote) module(ctx context.Context, name string, args *value.Dict, job bool, files []stage.File) (actions.Result, error) {
+	req := &fleet.Request{Files: files}
+	t := &req.Task
+	t.Module = name
+	t.Args = wire.Dict{Dict: args}
+	mod, err := h.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	if mod != nil {
+		t.Module = mod.Name
+		t.Native = mod.Builtin
+		py, err := h.r.opt.Modules.Python(mod)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.interpreter(ctx, py); err != nil {
+			return nil, err
+		}
+		t.Python = py
+		req.Union = h.r.opt.Modules
+		for _, w := range mod.Warnings {
+			h.warn(events.Warning{Msg: w})
+		}
+	} else {
+		t.Native = true
+	}
+	t.Options = wire.Dict{Dict: h.options(t.Module)}
+	t.Check, t.Diff = h.f.check, h.f.diff
+	t.Environment = h.f.environment
+	if job {
+		t.Async = int64(h.f.async)
+		t.JobID = jobID()
+		if dir, ok := h.connVar(ctx, "ansible_async_dir"); ok {
+			t.Options.Dict.Set("async_dir", dir)
+		} else {
+			t.Options.Dict.Set("async_dir", h.asyncDir())
+		}
+	}
+	res, err := h.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	h.received(res)
+	h.discovered(res)
+	return res, nil
+}
+
+// resolve finds the file that a module name stands for; nil when there is no
+// ansible-core and only natives can run.
+func (h *remote) resolve(name string) (*union.Module, error) {
+	if h.r.opt.Modules == nil {
+		return nil, nil
+	}
+	m, err := h.r.opt.Modules.Resolve(name, h.unionScope())
+	if errors.Is(err, union.ErrNotFound) {
+		return nil, fmt.Errorf("The module %s was not found in configured module paths", name) //nolint:staticcheck // shown to users
+	}
+	return m, err
+}
+
+func (h *item) unionScope() union.Scope { return h.r.opt.Names.Scope(h.collections()) }
+
+// options are the reference's _ansible_ arguments of a module.
+func (h *remote) options(name string) *value.Dict {
+	d := value.DictOf(
+		"verbosity", int64(h.r.opt.Verbosity), "no_log", h.f.noLog, "version", union.CoreVersion, "module_name", name,
+		"shell_executable", "/bin/sh", "keep_remote_files", false, "remote_tmp", "~/.ansible/tmp",
+		"ignore_unknown_opts", false,
+	)
+	if c := h.r.opt.Config; c != nil {
+		d.Set("syslog_facility", c.String("DEFAULT_SYSLOG_FACILITY"))
+		d.Set("selinux_special_fs", value.Strings(c.Strings("DEFAULT_SELINUX_SPECIAL_FS")...))
+	}
+	return d
+}
+
+// send runs a sub-task on the host the item works on.
+func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
+	if err := h.connect(ctx); err != nil {
+		return nil, err
+	}
+	h.n++
+	req.Task.ID = wire.TaskID{Host: h.h.name, Step: h.r.taskNumber(), N: h.n}
+	if req.Task.Become == nil {
+		req.Task.Become = h.conn.become
+	}
+	begin := time.Now()
+	ans, err := h.tr.Run(ctx, req)
+	wall := time.Since(begin)
+	h.touched = true
+	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Wire: wall, Err: err}
+	if ans != nil && ans.Outcome != nil {
+		ev.Path = ans.Path
+		ev.Work = time.Duration(ans.Timings.Work)
+		ev.Wire = wall - ev.Work
+	}
+	h.timing.Wire += ev.Wire
+	h.timing.Host += ev.Work
+	h.emit(ev)
+	if err != nil {
+		return nil, h.sendError(ctx, err)
+	}
+	d := ans.Result.Dict
+	if d == nil {
+		d = value.NewDict(0)
+	}
+	h.found = ans.Found
+	return d, nil
+}
+
+// discovered adds to a result which Python was found, once a host.
+func (h *remote) discovered(res Dict) {
+	f := h.found
+	if f == nil {
+		return
+	}
+	host := h.targetName()
+	if _, known := h.r.opt.Store.Facts(host).Str("discovered_interpreter_python"); known {
+		return
+	}
+	for _, w := range f.Warnings {
+		h.warn(events.Warning{Msg: strings.ReplaceAll(w, "%s", value.Repr(host))})
+	}
+	facts, ok := res.Lookup("ansible_facts").(*value.Dict)
+	if !ok {
+		facts = value.NewDict(1)
+		res.Set("ansible_facts", facts)
+	}
+	facts.Set("discovered_interpreter_python", f.Path)
+}
+
+// sendError turns what the link says into what actions expect.
+func (h *remote) sendError(ctx context.Context, err error) error {
+	var (
+		gone *fleet.Unreachable
+		f    *wire.Fault
+	)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fleet.ErrLost):
+		return actions.ErrLost
+	case errors.As(err, &gone):
+		return &actions.Unreachable{Err: gone}
+	case errors.As(err, &f):
+		if f.Code == wire.FaultLost {
+			return actions.ErrLost
+		}
+		return errors.New(f.Text)
+	}
+	return err
+}
+
+// received completes a module's result as the reference does when it arrives.
+func (h *remote) received(res Dict) {
+	for _, k := range res.Keys() {
+		s, _ := value.Text(k)
+		if strings.HasPrefix(s, "_ansible_") && s != "_ansible_parsed" || s == "add_host" || s == "add_group" {
+			h.r.opt.Display.Note("Removed unexpected internal key in module return: %s = %s", s, text(res.Lookup(k)))
+			res.Delete(k)
+		}
+	}
+	for _, k := range []string{"warnings", "deprecations"} {
+		if v, ok := res.Get(k); ok && !truthy(v) {
+			res.Delete(k)
+		}
+	}
+	if facts, ok := res.Lookup("ansible_facts").(*value.Dict); ok {
+		for _, k := range facts.Keys() {
+			s, _ := value.Text(k)
+			if strings.HasPrefix(s, "discovered_interpreter_") || strings.HasPrefix(s, "ansible_discovered_interpreter_") {
+				facts.Delete(k)
+			}
+		}
+	}
+	for _, k := range []string{"stdout", "stderr"} {
+		if s, ok := res.Str(k); ok && !res.Has(k+"_lines") {
+			res.Set(k+"_lines", lines(s))
+		}
+	}
+	exc, had := res.Get("exception")
+	if truthy(res.Lookup("failed")) || had && truthy(exc) {
+		msg := "Unknown error."
+		if m, ok := res.Get("msg"); ok {
+			msg = text(m)
+		}
+		res.Set("exception", &captured{msg: msg})
+	} else if had {
+		res.Delete("exception")
+	}
+}
+
+// lines splits as Python's splitlines.
+func lines(s string) *value.List {
+	l := &value.List{Items: []any{}}
+	for len(s) > 0 {
+		i := strings.IndexAny(s, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
+		if i < 0 {
+			l.Items = append(l.Items, s)
+			break
+		}
+		l.Items = append(l.Items, s[:i])
+		switch {
+		case strings.HasPrefix(s[i:], "\r\n"), strings.HasPrefix(s[i:], "\u0085"):
+			i += 2
+		case strings.HasPrefix(s[i:], "\u2028"), strings.HasPrefix(s[i:], "\u2029"):
+			i += 3
+		default:
+			i++
+		}
+		s = s[i:]
+	}
+	return l
+}
+
+// Raw implements actions.Host.
+func (h *remote) Raw(ctx context.Context, cmd, executable string, files ...stage.File) (actions.Result, error) {
+	args := value.DictOf("_raw_params", cmd)
+	if executable != "" {
+		args.Set("executable", executable)
+	}
+	req := &fleet.Request{Files: files}
+	req.Task.Module, req.Task.Native = rawModule, true
+	req.Task.Args = wire.Dict{Dict: args}
+	req.Task.Options = wire.Dict{Dict: h.options(rawModule)}
+	if len(files) > 0 {
+		req.Task.Environment = h.f.environment
+	}
+	res, err := h.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range []string{"stdout", "stderr"} {
+		if s, ok := res.Str(k); ok && !res.Has(k+"_lines") {
+			res.Set(k+"_lines", lines(s))
+		}
+	}
+	return res, nil
+}
+
+// Get implements actions.Host.
+func (h *remote) Get(ctx context.Context, path string, sink stage.Sink) error {
+	req := &fleet.Request{Sink: sink}
+	req.Task.Module, req.Task.Native = fleet.GetModule, true
+	req.Task.Args = wire.Dict{Dict: value.DictOf("path", path)}
+	req.Task.Options = wire.Dict{Dict: value.NewDict(0)}
+	res, err := h.send(ctx, req)
+	if err != nil {
+		return err
+	}
+	if truthy(res.Lookup("failed")) {
+		msg, _ := res.Str("msg")
+		return errors.New(msg)
+	}
+	return nil
+}
+
+// Reconnect implements actions.Host.
+func (h *remote) Reconnect(ctx context.Context) (string, error) {
+	if err := h.connect(ctx); err != nil {
+		return "", err
+	}
+	id, err := h.tr.Reconnect(ctx)
+	if err != nil {
+		return "", h.sendError(ctx, err)
+	}
+	return id, nil
+}

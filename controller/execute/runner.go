@@ -1,0 +1,437 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/controller/inventory"
+	"volant/controller/playbook"
+	"volant/wire/value"
+)
+
+// Codes of a run. They are the exit codes of the command line; failedBreak
+// never leaves the executor.
+const (
+	CodeOK          = 0
+	CodeFailed      = 2
+	CodeUnreachable = 4
+	failedBreak     = 8
+)
+
+// Runner runs the plays of one command.
+type Runner struct {
+	opt         Options
+	stats       *events.Stats
+	failed      map[string]bool // of the play before, carried over
+	unreachable map[string]bool
+	startDone   bool
+	tasks       atomic.Uint32
+}
+
+// New returns a Runner.
+func New(opt Options) *Runner {
+	return &Runner{opt: opt, stats: events.NewStats(), failed: map[string]bool{}, unreachable: map[string]bool{}}
+}
+
+// Stats are the numbers so far.
+func (r *Runner) Stats() *events.Stats { return r.stats }
+
+func (r *Runner) taskNumber() uint32 { return r.tasks.Add(1) }
+
+// hostNamed is the inventory's name for a delegate: the host of that name, or
+// one whose address it is.
+func (r *Runner) hostNamed(name string) string {
+	out := name
+	r.opt.Store.Inventory(func(inv *inventory.Inventory) {
+		if h := inv.Host(name); h != nil {
+			out = h.Name
+			return
+		}
+		for _, h := range inv.Hosts() {
+			if a, ok := h.Vars.Str("ansible_host"); ok && a == name {
+				out = h.Name
+				return
+			}
+		}
+	})
+	return out
+}
+
+// Run runs playbooks one after the other until one does not end well. The code
+// is the command's exit code unless err is set.
+func (r *Runner) Run(ctx context.Context, load func(i int) (*playbook.Playbook, error), n int) (code int, err error) {
+	for i := range n {
+		book, err := load(i)
+		if err != nil {
+			return 0, err
+		}
+		if code, err = r.playbook(ctx, book); err != nil {
+			return code, err
+		}
+		if code != CodeOK {
+			break
+		}
+	}
+	if r.opt.StartAt != "" && !r.startDone {
+		r.opt.Display.Error(fmt.Errorf("No matching task \"%s\" found. Note: --start-at-task can only follow static includes.", r.opt.StartAt), true) //nolint:staticcheck // shown to users
+	}
+	return code, nil
+}
+
+func (r *Runner) playbook(ctx context.Context, book *playbook.Playbook) (code int, err error) {
+	r.opt.Bus.Event(events.PlaybookStart{Path: book.Path})
+	r.opt.Display.Verbose(2, fmt.Sprintf("%d plays in %s", len(book.Plays), book.Path))
+	for _, p := range book.Plays {
+		stop, c, err := r.play(ctx, p)
+		code = c
+		if err != nil {
+			return code, err
+		}
+		if stop {
+			break
+		}
+	}
+	r.retryFile(book)
+	r.opt.Bus.Event(events.StatsReady{Stats: r.stats})
+	return code, nil
+}
+
+// play runs the batches of one play; stop says that no further play runs.
+func (r *Runner) play(ctx context.Context, p *playbook.Play) (stop bool, code int, err error) {
+	prompted, err := r.prompts(ctx, p)
+	if err != nil {
+		return true, 0, err
+	}
+	p.Vars.Update(prompted)
+	v, err := r.opt.Loader.Finish(p)
+	if err != nil {
+		return true, 0, err
+	}
+	hosts, err := r.selectHosts(v)
+	if err != nil {
+		return true, 0, err
+	}
+	batches, err := batchesOf(hosts, v.Serial)
+	if err != nil {
+		return true, 0, err
+	}
+	if len(batches) == 0 {
+		r.opt.Bus.Event(events.PlayStart{Play: &events.Play{Name: v.Name, Strategy: r.strategy(v), Check: r.playCheck(p)}})
+		r.opt.Bus.Event(events.NoHostsMatched{})
+	}
+	wasFailed, wasUnreachable := len(r.failed), len(r.unreachable)
+	for _, hosts := range batches {
+		var ended bool
+		code, ended, err = r.batch(ctx, p, v, hosts)
+		if err != nil {
+			return true, code, err
+		}
+		if ended {
+			break
+		}
+		if code&failedBreak != 0 {
+			code, stop = CodeFailed, true
+		}
+		if len(r.failed)+len(r.unreachable)-wasFailed-wasUnreachable == len(hosts) {
+			stop = true
+			break
+		}
+		wasFailed, wasUnreachable = len(r.failed), len(r.unreachable)
+	}
+	return stop, code, nil
+}
+
+// playCheck is the play's check mode as far as it is known unrendered.
+func (r *Runner) playCheck(p *playbook.Play) bool {
+	if v, ok := p.Keywords.Get(playbook.CheckMode); ok && v != nil {
+		return truthy(v)
+	}
+	return r.opt.Check
+}
+
+func (r *Runner) strategy(v *playbook.Values) string {
+	if v.Strategy != "" {
+		return v.Strategy
+	}
+	if s := r.opt.Config.String("DEFAULT_STRATEGY"); s != "" {
+		return s
+	}
+	return "linear"
+}
+
+// selectHosts are the names of the play's hosts in the play's order.
+func (r *Runner) selectHosts(v *playbook.Values) (out []string, err error) {
+	r.opt.Store.Inventory(func(inv *inventory.Inventory) {
+		var found []*inventory.Host
+		found, err = inv.Select(v.Hosts...)
+		for _, h := range found {
+			out = append(out, h.Name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch v.Order {
+	case "", "inventory":
+	case "sorted":
+		slices.Sort(out)
+	case "reverse_sorted":
+		slices.Sort(out)
+		slices.Reverse(out)
+	case "reverse_inventory":
+		slices.Reverse(out)
+	case "shuffle":
+		shuffle(out)
+	default:
+		return nil, fault.New(fault.Generic, value.Pos{}, "Invalid 'order' specified for inventory hosts: %s", v.Order)
+	}
+	return out, nil
+}
+
+// batchesOf cuts hosts by the play's serial: numbers and percentages, the last
+// of which goes on until every host is in a batch.
+func batchesOf(hosts []string, serial []any) ([][]string, error) {
+	if len(serial) == 0 {
+		serial = []any{int64(-1)}
+	}
+	var out [][]string
+	for i, rest := 0, hosts; len(rest) > 0; {
+		n, err := batchSize(serial[i], len(hosts))
+		if err != nil {
+			return nil, err
+		}
+		if n <= 0 {
+			return append(out, rest), nil
+		}
+		n = min(n, len(rest))
+		out = append(out, rest[:n])
+		rest = rest[n:]
+		if i < len(serial)-1 {
+			i++
+		}
+	}
+	return out, nil
+}
+
+func batchSize(v any, total int) (int, error) {
+	switch v := v.(type) {
+	case int64:
+		return int(v), nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	s := strings.TrimSpace(text(v))
+	if p, ok := strings.CutSuffix(s, "%"); ok {
+		n, err := strconv.Atoi(strings.TrimSpace(p))
+		if err != nil {
+			return 0, fmt.Errorf("invalid literal for int() with base 10: '%s'", p)
+		}
+		return max(1, n*total/100), nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("invalid literal for int() with base 10: '%s'", s)
+	}
+	return n, nil
+}
+
+// batch runs a play on some hosts; ended says that the play was ended by meta.
+func (r *Runner) batch(ctx context.Context, p *playbook.Play, v *playbook.Values, hosts []string) (code int, ended bool, err error) {
+	strategy := r.strategy(v)
+	r.opt.Bus.Event(events.PlayStart{Play: &events.Play{Name: v.Name, Strategy: strategy, Check: r.playCheck(p), Hosts: hosts}})
+	b, err := r.newBatch(p, v, hosts)
+	if err != nil {
+		return 0, false, err
+	}
+	var run func(context.Context) (int, error)
+	switch strings.TrimPrefix(strings.TrimPrefix(strategy, "ansible.builtin."), "ansible.legacy.") {
+	case "linear", "debug":
+		run = b.linear
+	case "free":
+		run = b.free
+	case "host_pinned":
+		b.pinned = true
+		run = b.free
+	default:
+		return 0, false, fault.New(fault.Generic, p.Pos, "Invalid play strategy specified: %s", strategy)
+	}
+	for name := range r.failed {
+		if h := b.byName[name]; h != nil {
+			b.markFailed(h)
+		} else {
+			b.removed[name]++
+		}
+	}
+	for name := range r.unreachable {
+		b.removed[name]++
+	}
+	clear(r.failed)
+	if code, err = b.run(ctx, run); err != nil {
+		return code, false, err
+	}
+	for _, h := range b.hosts {
+		if h.cur.Failed() {
+			r.failed[h.name] = true
+		}
+	}
+	return code, b.endPlay, nil
+}
+
+// prompts asks for the variables of vars_prompt.
+func (r *Runner) prompts(ctx context.Context, p *playbook.Play) (*value.Dict, error) {
+	out := value.NewDict(len(p.VarsPrompt))
+	for _, raw := range p.VarsPrompt {
+		v, err := r.opt.Loader.Render.Render(p, nil, nil, raw)
+		if err != nil {
+			return nil, err
+		}
+		d, ok := v.(*value.Dict)
+		if !ok {
+			continue
+		}
+		name, _ := d.Str("name")
+		if r.opt.Store.Extra().Has(name) {
+			continue
+		}
+		answer, err := r.prompt(ctx, name, d)
+		if err != nil {
+			return nil, err
+		}
+		out.Set(name, answer)
+	}
+	return out, nil
+}
+
+func (r *Runner) prompt(ctx context.Context, name string, d *value.Dict) (any, error) {
+	ask := name
+	if p, ok := d.Get("prompt"); ok {
+		ask = text(p)
+	}
+	def, hasDef := d.Get("default")
+	hasDef = hasDef && def != nil
+	private, confirm := true, false
+	if v, ok := d.Get("private"); ok {
+		private, _ = playbook.ToBool(v)
+	}
+	if v, ok := d.Get("confirm"); ok {
+		confirm, _ = playbook.ToBool(v)
+	}
+	r.opt.Bus.Event(events.VarsPrompt{Name: name, Prompt: ask})
+	var answer any
+	if r.opt.Prompt == nil {
+		r.opt.Display.Note("Not prompting as we are not in interactive mode")
+	} else {
+		msg := ask + ": "
+		if hasDef {
+			msg = fmt.Sprintf("%s [%s]: ", ask, text(def))
+		}
+		for {
+			line, err := r.opt.Prompt(ctx, msg, !private, 0)
+			if err != nil {
+				return nil, err
+			}
+			answer = line
+			if !confirm {
+				break
+			}
+			again, err := r.opt.Prompt(ctx, "confirm "+msg, !private, 0)
+			if err != nil {
+				return nil, err
+			}
+			if again == line {
+				break
+			}
+			r.opt.Display.Print("***** VALUES ENTERED DO NOT MATCH ****", "")
+		}
+	}
+	if !truthy(answer) && hasDef {
+		answer = def
+	}
+	return answer, nil
+}
+
+// retryFile writes the hosts to run again where the configuration asks for it.
+func (r *Runner) retryFile(book *playbook.Playbook) {
+	if !r.opt.Config.Bool("RETRY_FILES_ENABLED") {
+		return
+	}
+	seen := map[string]bool{}
+	for h := range r.failed {
+		seen[h] = true
+	}
+	for h := range r.unreachable {
+		seen[h] = true
+	}
+	if len(seen) == 0 {
+		return
+	}
+	var names []string
+	for h := range seen {
+		names = append(names, h)
+	}
+	slices.Sort(names)
+	dir := r.opt.Config.String("RETRY_FILES_SAVE_PATH")
+	if dir == "" {
+		dir = book.Dir
+	}
+	base := filepath.Base(book.Path)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	path := filepath.Join(dir, base+".retry")
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Join(names, "\n")+"\n"), 0o644)
+	}
+	if err != nil {
+		r.opt.Display.Note("Could not create retry file '%s'.\n\t%s", path, err)
+		return
+	}
+	r.opt.Display.Print(fmt.Sprintf("\tto retry, use: --limit @%s\n", path), "")
+}
+
+func (r *Runner) newBatch(p *playbook.Play, v *playbook.Values, hosts []string) (*batch, error) {
+	plan, err := r.compile(p)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{
+		r: r, play: plan.Play, values: v, plan: plan, byName: map[string]*host{}, removed: map[string]int{},
+		notified: map[*playbook.Task]map[string]bool{}, titles: map[*playbook.Task]*title{},
+		ran: map[*playbook.Role]map[string]bool{}, complete: map[*playbook.Role]map[string]bool{},
+		msgs: make(chan message, 256),
+	}
+	b.vars = r.opt.Store.Play(plan.Play, v.Name, nil)
+	r.opt.Store.Inventory(func(inv *inventory.Inventory) {
+		all, err1 := inv.Match(v.Hosts...)
+		err = err1
+		for _, h := range all {
+			b.all = append(b.all, h.Name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range hosts {
+		h := &host{name: name, index: i, cur: plan.NewCursor(name), jobs: make(chan func(), 1)}
+		b.hosts = append(b.hosts, h)
+		b.byName[name] = h
+	}
+	if r.opt.StartAt != "" && !r.startDone {
+		for _, h := range b.hosts {
+			if h.cur.StartAt(r.opt.StartAt) {
+				r.startDone = true
+			}
+		}
+	}
+	return b, nil
+}
