@@ -1,7 +1,5 @@
 //go:build !release
 
-//go:build !release
-
 package main
 
 import (
