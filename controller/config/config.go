@@ -264,3 +264,38 @@ var index = sync.OnceValue(func() map[string]Setting {
 
 // Own reports whether the setting is Volant's and unknown to the reference.
 func (s Setting) Own() bool { return strings.HasPrefix(s.Name, "VOLANT_") }
+
+// Section is a section of the configuration file with its keys in order.
+type Section struct {
+	Name string
+	Keys []string
+}
+
+// FileSections are the sections of the configuration file, none without one.
+func (c *Config) FileSections() []Section {
+	if c.ini == nil {
+		return nil
+	}
+	var out []Section
+	for _, name := range c.ini.sections {
+		if name != "DEFAULT" {
+			out = append(out, Section{name, c.ini.keys[name]})
+		}
+	}
+	return out
+}
+
+// PluginKinds are the kinds of plugins that have options, by name.
+func PluginKinds() []string { return sortedKeys(plugins) }
+
+// PluginNames are the plugins of a kind that have options, by name.
+func PluginNames(kind string) []string { return sortedKeys(plugins[kind]) }
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}

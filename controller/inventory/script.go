@@ -20,6 +20,9 @@ func wantsScript(_ *Inventory, source string) bool {
 	return readable(source) && unix.Access(source, unix.X_OK) == nil
 }
 
+// scriptPlugin is who deprecates, in the messages.
+const scriptPlugin = "inventory plugin 'script'"
+
 // maxScriptOutput bounds what an inventory script may say.
 const maxScriptOutput = 512 << 20
 
@@ -201,7 +204,7 @@ func parseScript(ctx context.Context, inv *Inventory, source string) error {
 		}
 	}
 	if meta == nil {
-		inv.opt.Sink.Deprecated(fault.Deprecation{Version: "2.23", Error: fault.Error{Pos: pos,
+		inv.opt.Sink.Deprecated(fault.Deprecation{Version: "2.23", Plugin: scriptPlugin, Error: fault.Error{Pos: pos,
 			Msg: "Inventory scripts should always provide 'meta.hostvars'. " +
 				"Host variables will be collected by running the inventory script with the '--host' option for each host."}})
 	}
@@ -251,7 +254,7 @@ func (s *scriptResult) group(name string, data any) error {
 		return err
 	}
 	deprecated := func(msg string) {
-		s.inv.opt.Sink.Deprecated(fault.Deprecation{Version: "2.23", Error: fault.Error{Msg: msg, Pos: s.pos}})
+		s.inv.opt.Sink.Deprecated(fault.Deprecation{Version: "2.23", Plugin: scriptPlugin, Error: fault.Error{Msg: msg, Pos: s.pos}})
 	}
 	body, ok := data.(*value.Dict)
 	trusted := true
