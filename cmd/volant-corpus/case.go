@@ -277,6 +277,12 @@ func overrides(opts *value.Dict) jinja.Options {
 	for k, p := range map[string]*bool{"trim_blocks": &o.TrimBlocks, "lstrip_blocks": &o.LstripBlocks, "keep_trailing_newline": &o.KeepTrailingNewline} {
 		if b, ok := opts.Get(k); ok {
 			*p = value.Truth(b)
+			if text, ok := value.Text(b); ok {
+				switch strings.ToLower(text) {
+				case "no", "false", "off", "0", "n", "f":
+					*p = false
+				}
+			}
 		}
 	}
 	return o

@@ -39,8 +39,11 @@ func (s *Scope) Condition(v any) (bool, error) {
 	if result != nil && !origin.IsZero() {
 		where = origin.String()
 	}
-	msg := fmt.Sprintf("Conditional result (%s) was derived from value of type '%s' at '%s'. Conditionals must have a boolean result.",
-		map[bool]string{true: "True", false: "False"}[truth], value.TypeName(result), where)
+	if from := s.originOf(result).from; from != "" {
+		where = from
+	}
+	msg := fmt.Sprintf("Conditional result (%s) was derived from value of type '%s' at %s. Conditionals must have a boolean result.",
+		map[bool]string{true: "True", false: "False"}[truth], value.TypeName(result), value.Repr(where))
 	if s.e.opt.AllowBrokenConditionals {
 		s.deprecate(msg, v, brokenAllowed, "2.23")
 		return truth, nil

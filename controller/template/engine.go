@@ -19,6 +19,7 @@ import (
 	"volant/controller/fault"
 	"volant/controller/jinja"
 	"volant/controller/vault"
+	"volant/wire/value"
 )
 
 // Vars are the variables of one host for one task, unrendered: values may hold
@@ -134,8 +135,10 @@ type Scope struct {
 	vars Vars
 	opt  ScopeOptions
 
-	done   map[templateKey]*rendered
-	others map[string]*Scope // scopes of other hosts, for hostvars
+	done    map[templateKey]*rendered
+	others  map[string]*Scope // scopes of other hosts, for hostvars
+	secrets map[*value.Vault]any
+	origins map[textID]origin
 	// mark says that the render in progress read what a managed host sent.
 	mark    bool
 	depth   int

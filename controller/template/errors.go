@@ -107,7 +107,7 @@ func recursionError(t *value.Template) error {
 }
 
 func vaultError(v *value.Vault, cause error) error {
-	return newFault(fault.Template, "UndecryptableVaultError", "Attempt to use undecryptable variable.", v.Pos, cause)
+	return newFault(fault.Template, "", "Attempt to use undecryptable variable.", v.Pos, cause)
 }
 
 func untrusted(obj any) error {

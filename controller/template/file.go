@@ -191,11 +191,11 @@ func (s *Scope) renderText(t *value.Template, opts jinja.Options, paths []string
 		}
 		return strings.Contains(text, d)
 	}
-	if !strings.HasPrefix(text, overridePrefix) && !starts(opts.BlockStart, "{%") && !starts(opts.VariableStart, "{{") && !starts(opts.CommentStart, "{#") {
-		return text, nil
-	}
 	if err := distinct(opts); err != nil {
 		return nil, err
+	}
+	if !strings.HasPrefix(text, overridePrefix) && !starts(opts.BlockStart, "{%") && !starts(opts.VariableStart, "{{") && !starts(opts.CommentStart, "{#") {
+		return text, nil
 	}
 	body, o, err := header(text, opts)
 	if err != nil {

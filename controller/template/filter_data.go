@@ -376,28 +376,59 @@ func build(c *jinja.Context, m jinja.Mapping) (*value.Dict, error) {
 	return d, nil
 }
 
-func items2dict(_ *jinja.Context, a []any) (any, error) {
+func items2dict(c *jinja.Context, a []any) (any, error) {
 	items, ok := elements(a[0])
 	if !ok {
 		return nil, failf("items2dict requires a list, got %s instead.", typeRepr(a[0]))
 	}
 	out := value.NewDict(len(items))
 	for _, item := range items {
-		d, ok := item.(*value.Dict)
-		if !ok {
+		var kv [2]any
+		for i, name := range []any{a[1], a[2]} {
+			v, ok, err := subscript(c, item, name)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, failf("items2dict requires each dictionary in the list to contain the keys '%s' and '%s', got %s instead.", value.Str(a[1]), value.Str(a[2]), value.Str(a[0]))
+			}
+			kv[i] = v
+		}
+		if kv[0] == errType || kv[1] == errType || !value.Hashable(kv[0]) {
 			return nil, failf("items2dict requires a list of dictionaries, got %s instead.", value.Str(a[0]))
 		}
-		k, ok1 := d.Get(a[1])
-		v, ok2 := d.Get(a[2])
-		if !ok1 || !ok2 {
-			return nil, failf("items2dict requires each dictionary in the list to contain the keys '%s' and '%s', got %s instead.", value.Str(a[1]), value.Str(a[2]), value.Str(a[0]))
-		}
-		if !value.Hashable(k) {
-			return nil, failf("items2dict requires a list of dictionaries, got %s instead.", value.Str(a[0]))
-		}
-		out.Set(k, v)
+		out.Set(kv[0], kv[1])
 	}
 	return out, nil
+}
+
+// errType is what subscript returns for what cannot be subscripted so.
+var errType any = new(struct{ _ byte })
+
+// subscript is Python's v[key]; ok false is a KeyError.
+func subscript(c *jinja.Context, v, key any) (any, bool, error) {
+	switch v := v.(type) {
+	case *value.Dict:
+		r, ok := v.Get(key)
+		return r, ok, nil
+	case jinja.Mapping:
+		r, ok, err := v.Item(c, key)
+		return r, ok, err
+	case *value.List, value.Tuple:
+		items, _ := elements(v)
+		i, isInt := value.ToInt(key)
+		if !isInt {
+			return errType, true, nil
+		}
+		if i < 0 {
+			i += int64(len(items))
+		}
+		if i < 0 || i >= int64(len(items)) {
+			return nil, false, value.Raise("IndexError", "%s index out of range", value.TypeName(v))
+		}
+		return items[i], true, nil
+	}
+	return errType, true, nil
 }
 
 func rekeyOnMember(c *jinja.Context, a []any) (any, error) {

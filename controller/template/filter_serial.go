@@ -3,6 +3,7 @@ package template
 import (
 	"errors"
 	"math"
+	"math/big"
 	"time"
 
 	"volant/controller/fault"
@@ -22,7 +23,7 @@ var serialFilters = map[string]*jinja.Plugin{
 	"from_yaml":     def("from_yaml(data)", fromYAML),
 	"from_yaml_all": def("from_yaml_all(data)", fromYAMLAll),
 	"vault":         def("do_vault(data, secret, salt=None, vault_id='filter_default', wrap_object=False, vaultid=None)", vaultFilter),
-	"unvault":       lazy(def("do_unvault(vault, secret, vault_id='filter_default', vaultid=None)", unvaultFilter)),
+	"unvault":       markers(lazy(def("do_unvault(vault, secret, vault_id='filter_default', vaultid=None)", unvaultFilter))),
 }
 
 func toJSON(c *jinja.Context, a []any) (any, error) {
@@ -91,7 +92,46 @@ func dumpJSON(c *jinja.Context, v any, style value.JSONStyle, kw *value.Dict) (a
 		}
 		return nil, value.TypeErrorf("Object of type '%s' is not JSON serializable by the 'tagless' profile.", value.TypeName(v))
 	}
+	if style.SortKeys {
+		v = textKeys(v, 0)
+	}
 	return value.EncodeJSON(v, style)
+}
+
+// textKeys writes the keys of dicts as JSON does, so that they can be sorted.
+func textKeys(v any, depth int) any {
+	if depth > value.MaxDepth {
+		return v
+	}
+	switch v := v.(type) {
+	case *value.List:
+		out := &value.List{Items: make([]any, len(v.Items))}
+		for i, item := range v.Items {
+			out.Items[i] = textKeys(item, depth+1)
+		}
+		return out
+	case value.Tuple:
+		out := make(value.Tuple, len(v))
+		for i, item := range v {
+			out[i] = textKeys(item, depth+1)
+		}
+		return out
+	case *value.Dict:
+		out := value.NewDict(v.Len())
+		for k, item := range v.All() {
+			switch key := k.(type) {
+			case nil:
+				k = "null"
+			case bool:
+				k = map[bool]string{true: "true", false: "false"}[key]
+			case int64, float64, *big.Int:
+				k = value.Str(k)
+			}
+			out.Set(k, textKeys(item, depth+1))
+		}
+		return out
+	}
+	return v
 }
 
 func fromJSON(_ *jinja.Context, a []any) (any, error) {
@@ -180,7 +220,15 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 		}
 		return plain(c, r, seen)
 	case *value.Undefined:
+		if v := vaulted(c, t); v != nil {
+			return v, nil
+		}
 		return nil, t
+	case string:
+		if v := vaulted(c, t); v != nil {
+			return v, nil
+		}
+		return t, nil
 	case *value.List:
 		if out, ok := seen[t]; ok {
 			return out, nil
@@ -231,12 +279,9 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 
 // loadOptions are for YAML that is data: nothing in it is operator-written.
 func loadOptions(c *jinja.Context) yaml.Options {
-	o := yaml.Options{File: "<unicode string>", Sink: fault.Discard}
+	o := yaml.Options{File: "<unicode string>", Sink: fault.Discard, NoAnsibleTags: true}
 	if s := of(c); s != nil {
 		o.Sink = s.sink()
-		if v := s.e.opt.Vault; v != nil {
-			o.Decrypt = v.DecryptString
-		}
 	}
 	return o
 }
@@ -328,10 +373,15 @@ func vaultFilter(c *jinja.Context, a []any) (any, error) {
 	return string(out), nil
 }
 
-func unvaultFilter(_ *jinja.Context, a []any) (any, error) {
+func unvaultFilter(c *jinja.Context, a []any) (any, error) {
 	in := a[0]
-	if v, ok := in.(*value.Vault); ok {
+	if v := vaulted(c, in); v != nil {
 		in = v.Ciphertext
+	}
+	for _, v := range []any{in, a[1], a[2], a[3]} {
+		if u, ok := v.(*value.Undefined); ok {
+			return u, nil
+		}
 	}
 	secret, ok := secretText(a[1])
 	if !ok {

@@ -32,7 +32,7 @@ func split(c *jinja.Context, a jinja.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Call(fn, jinja.Args{Pos: a.Pos[1:], Kw: a.Kw})
+	return raised(c.Call(fn, jinja.Args{Pos: a.Pos[1:], Kw: a.Kw}))
 }
 
 var shellSafe = regexp.MustCompile(`^[\w@%+=:,./-]+$`)

@@ -371,7 +371,16 @@ func (l *LookupCall) flag(name string, dflt bool) (bool, error) {
 	if !ok || v == nil {
 		return dflt, nil
 	}
-	return toBool(v)
+	b, err := toBool(v)
+	if err != nil {
+		return false, badOption(l.Name, name, "boolean", v)
+	}
+	return b, nil
+}
+
+// badOption is an option of the wrong type.
+func badOption(lookup, name, kind string, v any) error {
+	return failf("Config '%s' for '%s' lookup plugin from 'Direct' has an invalid value: Invalid value provided for '%s': %s", name, lookup, kind, value.Repr(v))
 }
 
 // number returns an option that is an int, or the default.
@@ -380,7 +389,11 @@ func (l *LookupCall) number(name string, dflt int64) (int64, error) {
 	if !ok || v == nil {
 		return dflt, nil
 	}
-	return toInt(v)
+	n, err := toInt(v)
+	if err != nil {
+		return 0, badOption(l.Name, name, "integer", v)
+	}
+	return n, nil
 }
 
 // list returns an option that is a list; text is split at commas.

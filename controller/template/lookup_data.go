@@ -289,7 +289,7 @@ func sequenceInt(o *value.Dict, name string) (int64, bool, error) {
 		if f, isFloat := v.(float64); isFloat && f == float64(int64(f)) {
 			return int64(f), true, nil
 		}
-		return 0, false, failf("Invalid type for configuration option plugin_type: lookup plugin: ansible_collections.ansible.builtin.plugins.lookup.sequence setting: %s", name)
+		return 0, false, badOption("sequence", name, "integer", v)
 	}
 	return i.Int64(), true, nil
 }
@@ -388,6 +388,8 @@ func envLookup(l *LookupCall) ([]any, error) {
 			return nil, value.Raise("IndexError", "list index out of range")
 		}
 		if v, ok := l.Scope.e.opt.Getenv(words[0]); ok {
+			v = strings.Clone(v)
+			l.Scope.remember(v, origin{from: "<environment variable " + value.Repr(words[0]) + ">"})
 			out = append(out, v)
 			continue
 		}

@@ -166,7 +166,7 @@ func hashPassword(c *jinja.Context, kind string, secret, salt, size, rounds, ide
 	if err != nil {
 		return nil, fail("%s", err.Error())
 	}
-	return fmt.Sprintf("$%s$%02d$%s%s", id, n, saltText, bcrypt.Base64Encode(key)), nil
+	return fmt.Sprintf("$%s$%02d$%s%s", id, n, saltText, key), nil
 }
 
 // roundsText leaves the rounds out that crypt takes without being told.

@@ -35,6 +35,14 @@ func lazy(p *jinja.Plugin) *jinja.Plugin { p.Lazy = true; return p }
 // raw is a plugin whose arguments Python's C code takes: no signature.
 func raw(fn jinja.Func) *jinja.Plugin { return &jinja.Plugin{Call: fn} }
 
+// raised makes the failure that a marker stands for an error again.
+func raised(v any, err error) (any, error) {
+	if u, ok := v.(*value.Undefined); ok && u.Err != nil && err == nil {
+		return nil, u.Err
+	}
+	return v, err
+}
+
 // failf is an error of a plugin with the reference's text.
 func failf(format string, args ...any) error {
 	return &fault.Error{Msg: fmt.Sprintf(format, args...)}

@@ -55,10 +55,13 @@ func (s *Scope) Value(v any) (any, error) {
 	case *value.Template:
 		return s.Template(v)
 	case *value.Vault:
-		return s.decrypt(v), nil
+		return s.Vault(v)
 	}
 	return v, nil
 }
+
+// Vault implements jinja.Decrypter.
+func (s *Scope) Vault(v *value.Vault) (any, error) { return s.decrypt(v), nil }
 
 // Template implements jinja.Resolver: it renders a nested template once. Text
 // without template syntax comes back as it is.
@@ -142,18 +145,6 @@ func (s *Scope) render(pos value.Pos) *jinja.Render {
 // marker makes an error a value that raises it when it is used.
 func (s *Scope) marker(err error) *value.Undefined {
 	return &value.Undefined{Hint: err.Error(), Err: err}
-}
-
-// decrypt returns the text of a vaulted value, or a marker.
-func (s *Scope) decrypt(v *value.Vault) any {
-	if v.Decrypt == nil {
-		return s.marker(vaultError(v, errors.New("Attempting to decrypt but no vault secrets found."))) //nolint:staticcheck // shown to users
-	}
-	text, err := v.Decrypt()
-	if err != nil {
-		return s.marker(vaultError(v, err))
-	}
-	return text
 }
 
 // compiled is what Template.Program holds.

@@ -144,22 +144,24 @@ func regexTest(kind string) call {
 			m, err = re.Match(in)
 		case "fullmatch":
 			m, err = re.FullMatch(in)
-		case "findall":
+		case "findall", "finditer":
 			ms, err := re.All(in, 1)
-			return len(ms) > 0, err
-		default:
+			return len(ms) > 0 || how == "finditer", err
+		case "search":
 			m, err = re.Search(in)
+		default:
+			return nil, value.TypeErrorf("'str' object is not callable")
 		}
 		return m != nil, err
 	}
 }
 
-func vaultEncrypted(_ *jinja.Context, a []any) (any, error) {
-	switch v := a[0].(type) {
-	case *value.Vault:
+func vaultEncrypted(c *jinja.Context, a []any) (any, error) {
+	if v := vaulted(c, a[0]); v != nil {
 		return vault.IsEncrypted([]byte(v.Ciphertext)), nil
-	case *value.Undefined:
-		return nil, v
+	}
+	if u, ok := a[0].(*value.Undefined); ok {
+		return nil, u
 	}
 	return false, nil
 }

@@ -89,13 +89,9 @@ func timedoutTest(c *jinja.Context, a []any) (any, error) {
 	}
 	td, ok := t.(*value.Dict)
 	if !ok {
-		return nil, subscriptError(t)
+		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'get'", lazyName(t))
 	}
-	v, ok := td.Get("period")
-	if !ok {
-		return nil, value.Raise("KeyError", "'period'")
-	}
-	return c.Truth(v)
+	return c.Truth(td.Lookup("period"))
 }
 
 func asyncTest(name string) call {
