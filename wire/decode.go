@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"time"
 	"unicode/utf8"
 
 	"volant/wire/value"
@@ -227,10 +226,6 @@ func (d *decoder) tagged(tag uint64, depth int) (any, error) {
 				s.Add(e)
 			}
 			return s, nil
-		}
-	case tagDateTime:
-		if s, ok := v.(string); ok {
-			return time.Parse(time.RFC3339Nano, s)
 		}
 	default:
 		return nil, fmt.Errorf("unknown tag %d", tag)

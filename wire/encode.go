@@ -13,7 +13,6 @@ import (
 
 // Tags of values that CBOR has no type of its own for.
 const (
-	tagDateTime  = 0     // RFC 3339 text: datetime
 	tagBigPos    = 2     // big integer
 	tagBigNeg    = 3     // big integer, -1-n
 	tagSet       = 258   // array: set
@@ -22,7 +21,8 @@ const (
 )
 
 // EncodeValue encodes a value in Python's shape. Templates travel as plain
-// strings: operator-written text ends at the controller. Undefined and Omit
+// strings: operator-written text ends at the controller. Dates and times travel
+// as their isoformat, which is what modules get. Undefined and Omit
 // have no encoding and are an error.
 func EncodeValue(v any) ([]byte, error) { return AppendValue(nil, v) }
 
@@ -120,7 +120,11 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	case *value.Dict:
 		return appendDict(b, v, depth)
 	case time.Time:
-		return appendText(appendHead(b, 6, tagDateTime), v.Format(time.RFC3339Nano)), nil
+		return appendText(b, value.FormatTime(v, "T")), nil
+	case value.Date:
+		return appendText(b, v.String()), nil
+	case value.TimeOfDay:
+		return appendText(b, v.String()), nil
 	case *value.Vault:
 		if v.Decrypt == nil {
 			return nil, fmt.Errorf("encoding a value: encrypted text without its secret")
