@@ -167,7 +167,7 @@ func native[A any](run func(context.Context, *call, *A) (Result, error), rules .
 			}
 			return c.finish(out, checked.NoLog), nil
 		case errors.As(err, &r):
-			return value.DictOf("failed", true, "exception", python.Exception("", r.msgs...)), nil
+			return value.DictOf("failed", true, "exception", python.Raised(r.msgs...)), nil
 		}
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package modules
 // stands in for.
 var Table = map[string]Module{
 	"command": commandModule,
+	"copy":    native(copyModule, unsafeWritesRule),
 	"file":    native(fileModule, unsafeWritesRule),
 	"ping":    native(ping),
 	"raw":     rawModule,

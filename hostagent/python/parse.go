@@ -245,8 +245,17 @@ func event1(msg, help string) *value.Dict {
 }
 
 // Exception makes the `exception` of a failed result from messages, outermost
-// first.
+// first: a message and the exceptions that led to it.
 func Exception(help string, msgs ...string) *value.Dict {
+	return exception("The above exception was the direct cause of the following error:", help, msgs)
+}
+
+// Raised makes the `exception` of a module that ended with one, outermost first.
+func Raised(msgs ...string) *value.Dict {
+	return exception("The above exception was the direct cause of the following exception:", "", msgs)
+}
+
+func exception(reason, help string, msgs []string) *value.Dict {
 	var ev *value.Dict
 	for i := len(msgs) - 1; i >= 0; i-- {
 		h := ""
@@ -256,7 +265,7 @@ func Exception(help string, msgs ...string) *value.Dict {
 		outer := event1(msgs[i], h)
 		if ev != nil {
 			outer.Set("chain", value.DictOf("msg_reason", "<<< caused by >>>",
-				"traceback_reason", "The above exception was the direct cause of the following error:", "event", ev, "follow", true))
+				"traceback_reason", reason, "event", ev, "follow", true))
 		}
 		ev = outer
 	}
