@@ -232,7 +232,12 @@ func (j *project) inventoryOptions() inventory.Options {
 
 // limit restricts the hosts to patterns and warns or fails when none is left.
 func (j *project) limit(subset, pattern string) error {
-	none := len(j.inv.Hosts()) == 0
+	// Hosts of a source that could not be read to its end are in no group.
+	everyone, err := j.inv.Match("all")
+	if err != nil {
+		return err
+	}
+	none := len(everyone) == 0
 	if none && j.config.Bool("LOCALHOST_WARNING") && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, pattern) {
 		j.display.Note("provided hosts list is empty, only localhost is available. Note that the implicit localhost does not match 'all'")
 	}
