@@ -36,9 +36,10 @@ type Catalog struct {
 }
 
 type resolved struct {
-	name string
-	ok   bool
-	err  error
+	name    string
+	ok      bool
+	err     error
+	missing string // a name in a collection that is not installed
 }
 
 var _ playbook.Plugins = (*Catalog)(nil)
@@ -66,6 +67,23 @@ func (c *Catalog) Scope(collections []string) union.Scope {
 
 // Action implements playbook.Plugins.
 func (c *Catalog) Action(name string, collections []string) (string, bool, error) {
+	r := c.lookUp(name, collections)
+	c.warnMissing(r.missing)
+	return r.name, r.ok, r.err
+}
+
+// Silent is the same catalog without warnings, to look ahead with.
+func (c *Catalog) Silent() playbook.Plugins { return silent{c} }
+
+type silent struct{ *Catalog }
+
+// Action is Catalog.Action without warnings.
+func (s silent) Action(name string, collections []string) (string, bool, error) {
+	r := s.lookUp(name, collections)
+	return r.name, r.ok, r.err
+}
+
+func (c *Catalog) lookUp(name string, collections []string) resolved {
 	key := name + "\x00" + strings.Join(collections, "\x00")
 	c.mu.Lock()
 	r, ok := c.resolved[key]
@@ -79,7 +97,7 @@ func (c *Catalog) Action(name string, collections []string) (string, bool, error
 		}
 		c.resolved[key] = r
 	}
-	return r.name, r.ok, r.err
+	return r
 }
 
 func (c *Catalog) resolve(name string, collections []string) resolved {
@@ -112,8 +130,8 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 	if plugin := c.plugin("action", name, collections); plugin != "" {
 		return resolved{name: plugin, ok: true}
 	}
-	if strings.Contains(short, ".") {
-		c.warnMissing(name)
+	if len(names) > 0 { // where ansible-core's routing sends it
+		return resolved{missing: names[len(names)-1]}
 	}
 	return resolved{}
 }

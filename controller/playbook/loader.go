@@ -76,5 +76,8 @@ func (l *Loader) NewID() uint64 { return l.id() }
 func (l *Loader) Quiet() *Loader {
 	c := *l
 	c.Sink = nil
+	if p, ok := l.Plugins.(interface{ Silent() Plugins }); ok {
+		c.Plugins = p.Silent()
+	}
 	return &c
 }

@@ -63,6 +63,9 @@ func extended(metadata any) []string {
 // NamespaceInstalled reports whether any collection of the namespace is
 // installed.
 func (u *Union) NamespaceInstalled(namespace string) bool {
+	if namespace == "ansible" { // of ansible.builtin
+		return true
+	}
 	for _, p := range append(slices.Clone(u.opt.Collections), filepath.Dir(u.opt.Core.Path)) {
 		if filepath.Base(p) != "ansible_collections" {
 			p = filepath.Join(p, "ansible_collections")
