@@ -18,7 +18,7 @@ type fileInfo struct {
 // remoteStat asks the host about path, with its SHA-1 when sum is set.
 func remoteStat(ctx context.Context, r *Run, path string, follow, sum bool) (fileInfo, error) {
 	res, err := r.Host.Module(ctx, "ansible.legacy.stat", value.DictOf(
-		"path", path, "follow", follow, "get_checksum", sum, "get_size", false, "checksum_algorithm", "sha1"))
+		"path", path, "follow", follow, "get_checksum", sum, "checksum_algorithm", "sha1"))
 	if err != nil {
 		return fileInfo{}, err
 	}
