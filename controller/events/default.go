@@ -197,7 +197,7 @@ func (c *Default) verbose(shown *value.Dict, over int) bool {
 		(!shown.Has("_ansible_verbose_override") || shown.Lookup("_ansible_verbose_override") == false)
 }
 
-func (c *Default) dump(shown *value.Dict) string { return c.opt.result(c.d, shown, 0) }
+func (c *Default) dump(shown *value.Dict) string { return c.opt.result(c.d, shown, unset) }
 
 func (c *Default) item(e Item) {
 	shown := Shown(e.Task, e.Outcome)

@@ -16,14 +16,17 @@ type Format struct {
 	DiffContext int // lines, normally 3
 }
 
-// result dumps a shown result. indent 0 is the format's own choice.
+// unset leaves the indentation of a dump to its format.
+const unset = -1
+
+// result dumps a shown result, indent spaces a level (0 breaks lines only).
 func (f *Format) result(d *Display, shown *value.Dict, indent int) string {
 	always := truthy(shown.Lookup("_ansible_verbose_always"))
-	if indent == 0 && (always || (f.Pretty == nil && f.YAML) || (f.Pretty != nil && *f.Pretty) || d.Verbosity > 2) {
+	if indent <= 0 && (always || (f.Pretty == nil && f.YAML) || (f.Pretty != nil && *f.Pretty) || d.Verbosity > 2) {
 		indent = 4
 	}
 	if f.Pretty != nil && !*f.Pretty {
-		indent = 0
+		indent = unset
 	}
 	out, _ := stripInternal(shown.Clone(), nil).(*value.Dict)
 	if d.Verbosity < 3 {
@@ -34,9 +37,6 @@ func (f *Format) result(d *Display, shown *value.Dict, indent int) string {
 		out.Delete(k)
 	}
 	if !f.YAML || f.DumpYAML == nil {
-		if indent == 0 {
-			indent = -1
-		}
 		return Dump(out, indent, true)
 	}
 	lossy := f.Pretty == nil || *f.Pretty
@@ -48,8 +48,8 @@ func (f *Format) result(d *Display, shown *value.Dict, indent int) string {
 		}
 	}
 	pad := indent
-	if pad == 0 {
-		pad = 4
+	if pad <= 0 {
+		pad, indent = 4, 0
 	}
 	return "\n" + indentText(f.DumpYAML(out, indent, lossy), strings.Repeat(" ", pad))
 }

@@ -176,7 +176,7 @@ func (c *Tree) Event(e Event) {
 	if name == "." || name == ".." {
 		name = "_" + name
 	}
-	text := c.fmt.result(c.d, Shown(r.Task, r.Outcome), 0)
+	text := c.fmt.result(c.d, Shown(r.Task, r.Outcome), unset)
 	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
 		c.d.Warn(Warning{Msg: fmt.Sprintf("Unable to write to '%s''s file.", r.Host), Cause: err})
 	}

@@ -107,6 +107,11 @@ func (b *batch) run(ctx context.Context, walk func(context.Context) (int, error)
 
 // code is how the batch ended.
 func (b *batch) code(code int) int {
+	for _, h := range b.left() {
+		if h.cur.Peek() == nil {
+			h.cur.Take() // past the end: what failed on the way counts now
+		}
+	}
 	if code != CodeOK {
 		return code
 	}
