@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,16 +142,10 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		return err
 	}
 	defer tr.Close()
-	forks := 0
-	if opt.Forks != nil {
-		forks = *opt.Forks
-	} else if j.config.IsSet("DEFAULT_FORKS") {
-		forks = j.config.Int("DEFAULT_FORKS")
-	}
 	r := execute.New(execute.Options{
 		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Files: j.files,
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
-		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: forks,
+		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), AsyncDir: j.asyncDir(),
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
@@ -162,6 +157,18 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		return &exit{code: code}
 	}
 	return nil
+}
+
+// forks is how many hosts are worked on at once where the operator said so, or
+// 0.
+func (j *project) forks(opt runOptions) int {
+	switch {
+	case opt.Forks != nil:
+		return *opt.Forks
+	case j.config.IsSet("DEFAULT_FORKS"):
+		return j.config.Int("DEFAULT_FORKS")
+	}
+	return 0
 }
 
 // modulesOf keeps a nil union from becoming an interface that is not nil.
@@ -188,12 +195,10 @@ func (j *project) loader(ctx context.Context, store *vars.Store, names *execute.
 	}
 }
 
-// tags are the tags of an option given any number of times, each time several
-// separated by commas, else those of the configuration.
+// tags are those of the configuration and of an option given any number of
+// times, each time several separated by commas.
 func (j *project) tags(setting string, given []string) []string {
-	if len(given) == 0 {
-		given = j.config.Strings(setting)
-	}
+	given = append(slices.Clone(j.config.Strings(setting)), given...)
 	var out []string
 	seen := map[string]bool{}
 	for _, g := range given {

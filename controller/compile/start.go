@@ -10,8 +10,8 @@ import (
 // pattern (--start-at-task: the name, or a shell pattern of it, with or
 // without the role in front) and reports whether there is one. The Setup step
 // still comes first; when the match is the first step of the play it must be
-// run whatever gather_facts says, see ForcedSetup. Without a match the cursor
-// does not move.
+// run whatever gather_facts says, see ForcedSetup. Without a match the cursor is
+// at its end: the play does nothing on the host.
 func (c *Cursor) StartAt(pattern string) bool {
 	try := c.Clone()
 	steps := 0
@@ -19,6 +19,7 @@ func (c *Cursor) StartAt(pattern string) bool {
 		at := try.Clone()
 		s := try.Take()
 		if s == nil {
+			*c = *try
 			return false
 		}
 		if !s.Task.Implicit && startMatches(s.Task, pattern) {

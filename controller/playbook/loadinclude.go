@@ -133,7 +133,7 @@ func (l *Loader) LoadTasks(t *Task, p *Play, path string, vars *value.Dict) (*In
 	l.defaultCollection = p.Collection
 	data, _, err := l.Files.LoadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, includeError(err, path)
 	}
 	inc := &Included{Statement: withVars(t, vars)}
 	if data == nil {
@@ -148,7 +148,19 @@ func (l *Loader) LoadTasks(t *Task, p *Play, path string, vars *value.Dict) (*In
 		return nil, err
 	}
 	inc.Blocks, err = l.blocks(list, where{play: p, role: t.Role, parent: parent, handlers: t.Handler})
-	return inc, err
+	return inc, includeError(err, path)
+}
+
+// includeError is what an include reports of an error that does not end the
+// run.
+func includeError(err error, path string) error {
+	switch {
+	case err == nil || isKind(err, fault.Parser):
+		return err
+	case isKind(err, fault.NotFound):
+		return fault.New(fault.Generic, value.Pos{}, "Could not find or access '%s' on the Ansible Controller.", path).Because(err)
+	}
+	return err
 }
 
 // LoadRole loads the role of an include_role statement; name and from are
