@@ -367,7 +367,7 @@ func sliceItems(items []any, b [3]any) ([]any, error) {
 	return out, nil
 }
 
-// slice is v[a:b:c]. What cannot be sliced is a marker.
+// slice is v[a:b:c]. Unlike any other subscript it raises when v has none.
 func (c *Context) slice(v any, b [3]any) (any, error) {
 	if u, ok := v.(*value.Undefined); ok {
 		return u, nil
@@ -407,12 +407,12 @@ func (c *Context) slice(v any, b [3]any) (any, error) {
 		}
 	case *Range:
 		out, err = x.slice(b)
+	case *blank:
+		err = x.raise()
+	case *value.Dict, Mapping:
+		err = value.TypeErrorf("unhashable type: 'slice'")
 	default:
 		err = value.TypeErrorf("'%s' object is not subscriptable", typeName(v))
-	}
-	if e, ok := err.(*value.Exception); ok && e.Class == "TypeError" {
-		key := "slice(" + value.Repr(b[0]) + ", " + value.Repr(b[1]) + ", " + value.Repr(b[2]) + ")"
-		return c.undefined("", "object of type '"+typeName(v)+"' has no attribute "+key), nil
 	}
 	return out, err
 }

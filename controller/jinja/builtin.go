@@ -71,15 +71,37 @@ func Bound(sig string, fn func(c *Context, a []any) (any, error)) Func {
 
 // plugins makes a table of plugins. A key is a name, or several for aliases,
 // and the parameters: "d default(value, default_value=”, boolean=False)".
-func plugins(fns map[string]bindFunc) map[string]*Plugin {
+// prefix is what Python's names of the functions begin with.
+func plugins(prefix string, fns map[string]bindFunc) map[string]*Plugin {
 	out := map[string]*Plugin{}
 	for text, fn := range fns {
 		names, params, _ := strings.Cut(text, "(")
 		for _, n := range strings.Fields(names) {
-			out[n] = &Plugin{Name: "ansible.builtin." + n, Call: Bound("do_"+n+"("+params, fn)}
+			out[n] = &Plugin{Name: "ansible.builtin." + n, Call: Bound(pythonName(prefix, n)+"("+params, fn)}
 		}
 	}
 	return out
+}
+
+// pythonName is what Python's errors call the function of a filter or test.
+func pythonName(prefix, n string) string {
+	if prefix == "do_" {
+		switch n {
+		case "first", "join", "slice", "groupby", "sum", "list", "unique":
+			return "sync_do_" + n
+		case "default", "d":
+			return "ansible_default"
+		case "safe":
+			return "do_mark_safe"
+		case "string":
+			return "soft_str"
+		case "e", "escape":
+			return "escape"
+		case "abs":
+			return n
+		}
+	}
+	return prefix + n
 }
 
 func mark(t map[string]*Plugin, set func(p *Plugin), names string) {

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"strings"
 
 	"volant/wire/value"
 )
@@ -292,6 +293,7 @@ func (p *compiler) binary(x *binExpr) (eval, error) {
 	}
 	op := arithmetic[x.op]
 	format := x.op == "%"
+	leftLiteral, rightLiteral := isLiteral(x.left), isLiteral(x.right)
 	return func(c *Context, f *frame) (any, error) {
 		a, err := left(c, f)
 		if err != nil {
@@ -304,12 +306,18 @@ func (p *compiler) binary(x *binExpr) (eval, error) {
 		if err := usable(a); err != nil {
 			return nil, err
 		}
-		if err := usable(b); err != nil {
+		if err := lazyListError(x.op, a, b, leftLiteral, rightLiteral); err != nil {
 			return nil, err
 		}
-		if format {
-			if _, ok := value.Text(a); ok {
-				if b, err = c.Realize(b); err != nil {
+		_, text := value.Text(a)
+		if _, ok := b.(*value.Undefined); !ok || !text || !format {
+			if err := usable(b); err != nil {
+				return nil, err
+			}
+		}
+		if format && text {
+			if _, marker := b.(*value.Undefined); !marker {
+				if b, err = c.rendered(b); err != nil {
 					return nil, err
 				}
 			}
@@ -320,6 +328,44 @@ func (p *compiler) binary(x *binExpr) (eval, error) {
 		}
 		return v, err
 	}, nil
+}
+
+// isLiteral reports whether x is a container written out: unlike any other it
+// is not yet one of the reference's lazy ones.
+func isLiteral(x expr) bool {
+	switch x := x.(type) {
+	case *listExpr, *dictExpr, *tupleExpr:
+		return true
+	case *binExpr:
+		return isLiteral(x.left)
+	}
+	return false
+}
+
+// lazyListError is what the reference's lazy lists say when they are added to
+// or multiplied by something else.
+func lazyListError(op string, a, b any, leftLiteral, rightLiteral bool) error {
+	_, left := a.(*value.List)
+	_, right := b.(*value.List)
+	left, right = left && !leftLiteral, right && !rightLiteral
+	switch {
+	case !left && !right:
+	case op == "*" && left && !value.IsInt(b):
+		return value.TypeErrorf("'%s' object cannot be interpreted as an integer", typeName(b))
+	case op == "*" && right && !value.IsInt(a):
+		switch a.(type) {
+		case *value.Undefined, nil, float64, *value.Dict, *blank:
+			return nil
+		}
+		return value.TypeErrorf("'%s' object cannot be interpreted as an integer", typeName(a))
+	case op == "+" && left:
+		if _, ok := b.(*value.Undefined); ok {
+			return value.TypeErrorf(`can only concatenate list (not "%s") to list`, typeName(b))
+		}
+	case op == "+" && right && value.IsNumber(a):
+		return value.TypeErrorf("'NotImplementedType' object is not iterable")
+	}
+	return nil
 }
 
 func (p *compiler) logic(x *logicExpr) (eval, error) {
@@ -400,11 +446,11 @@ func (p *compiler) concat(x *concatExpr) (eval, error) {
 	return func(c *Context, f *frame) (any, error) {
 		parts := make([]string, len(items))
 		n := 0
-		for i, e := range items {
-			v, err := e(c, f)
-			if err != nil {
-				return nil, err
-			}
+		vs, err := evalAll(c, f, items)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range vs {
 			if parts[i], err = c.Str(v); err != nil {
 				return nil, err
 			}
@@ -456,6 +502,7 @@ func (p *compiler) item(x *itemExpr) (eval, error) {
 	if err != nil {
 		return nil, err
 	}
+	literal := isLiteral(x.x)
 	return func(c *Context, f *frame) (any, error) {
 		v, err := e(c, f)
 		if err != nil {
@@ -465,7 +512,12 @@ func (p *compiler) item(x *itemExpr) (eval, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.GetItem(v, k)
+		w, err := c.GetItem(v, k)
+		if u, ok := w.(*value.Undefined); ok && literal {
+			// a literal is not yet one of the reference's lazy containers
+			u.Hint = strings.Replace(u.Hint, objectRepr(v), typeName(v)+" object", 1)
+		}
+		return w, err
 	}, nil
 }
 

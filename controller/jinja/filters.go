@@ -14,7 +14,7 @@ import (
 var filters = filterTable()
 
 func filterTable() map[string]*Plugin {
-	t := plugins(map[string]bindFunc{
+	t := plugins("do_", map[string]bindFunc{
 		"abs(x)": func(_ *Context, a []any) (any, error) { return value.Abs(a[0]) },
 		"attr(obj, name)": func(c *Context, a []any) (any, error) {
 			name, ok := value.Text(a[1])
@@ -142,6 +142,11 @@ func filterTable() map[string]*Plugin {
 			if err != nil {
 				return nil, err
 			}
+			for _, it := range items {
+				if u, ok := it.(*value.Undefined); ok {
+					return nil, u
+				}
+			}
 			return &value.List{Items: append([]any(nil), items...)}, nil
 		},
 		"max(value, case_sensitive=False, attribute=None)": extreme(">"),
@@ -204,7 +209,7 @@ func filterTable() map[string]*Plugin {
 	} {
 		t[name] = &Plugin{Name: "ansible.builtin." + name, Call: call}
 	}
-	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr")
+	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list")
 	mark(t, func(p *Plugin) { p.Markers = true }, "default d")
 	return t
 }

@@ -251,7 +251,7 @@ func reverse(c *Context, a []any) (any, error) {
 	}
 	items, err := c.Items(a[0])
 	if err != nil {
-		return nil, value.Raise("FilterArgumentError", "argument must be iterable")
+		return nil, value.Raise("FilterArgumentError", "argument must be iterable: %v", err)
 	}
 	out := make([]any, len(items))
 	for i, it := range items {

@@ -43,6 +43,13 @@ func fileSize(_ *Context, a []any) (any, error) {
 func indent(_ *Context, a []any) (any, error) {
 	s, ok := value.Text(a[0])
 	if !ok {
+		switch a[0].(type) {
+		case *value.List:
+			return nil, value.Raise("AttributeError", "'%s' object has no attribute 'splitlines'", typeName(a[0]))
+		case value.Tuple:
+			_, err := value.Add(a[0], "\n")
+			return nil, err
+		}
 		return nil, value.TypeErrorf("unsupported operand type(s) for +=: '%s' and 'str'", typeName(a[0]))
 	}
 	by, ok := value.Text(a[1])
@@ -163,12 +170,8 @@ func toJSON(_ *Context, a []any) (any, error) {
 }
 
 func truncate(_ *Context, a []any) (any, error) {
-	s, ok := value.Text(a[0])
-	if !ok {
-		_, err := length(a[0])
-		if err == nil {
-			err = value.Raise("AttributeError", "'%s' object has no attribute 'rsplit'", typeName(a[0]))
-		}
+	size, err := length(a[0])
+	if err != nil {
 		return nil, err
 	}
 	end, err := wantText(a[3], "end")
@@ -191,10 +194,14 @@ func truncate(_ *Context, a []any) (any, error) {
 	case leeway < 0:
 		return nil, value.Raise("AssertionError", "expected leeway >= 0, got %d", leeway)
 	}
-	rs := runes(s)
-	if len(rs) <= n+leeway {
-		return s, nil
+	if size <= int64(n)+int64(leeway) {
+		return a[0], nil
 	}
+	s, ok := value.Text(a[0])
+	if !ok {
+		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'rsplit'", typeName(a[0]))
+	}
+	rs := runes(s)
 	cut := strings.Join(rs[:n-value.RuneLen(end)], "")
 	if !value.Truth(a[2]) {
 		if i := strings.LastIndexByte(cut, ' '); i >= 0 {

@@ -9,12 +9,19 @@ import (
 // Realize returns v with everything inside it rendered; it returns v itself
 // when there was nothing to do. A marker in it is returned as the error.
 func (c *Context) Realize(v any) (any, error) {
-	w, _, err := c.realize(v, 0)
+	w, _, err := realizer{c, false}.realize(v, 0)
 	return w, err
 }
 
+// realizer renders containers all through; markers stay where they are if
+// keep is set, else the first is the error.
+type realizer struct {
+	*Context
+	keep bool
+}
+
 // realize also says whether it returned anything but v.
-func (c *Context) realize(v any, depth int) (any, bool, error) {
+func (c realizer) realize(v any, depth int) (any, bool, error) {
 	if depth > value.MaxDepth {
 		return nil, false, value.Raise("RecursionError", "maximum recursion depth exceeded")
 	}
@@ -22,6 +29,9 @@ func (c *Context) realize(v any, depth int) (any, bool, error) {
 	case nil, string, int64, bool, float64:
 		return v, false, nil
 	case *value.Undefined:
+		if c.keep {
+			return x, false, nil
+		}
 		return nil, false, x
 	case *value.Template:
 		r, err := c.Read(x)
@@ -75,7 +85,7 @@ func (c *Context) realize(v any, depth int) (any, bool, error) {
 	return v, false, nil
 }
 
-func (c *Context) realizeItems(items []any, depth int) ([]any, bool, error) {
+func (c realizer) realizeItems(items []any, depth int) ([]any, bool, error) {
 	var out []any
 	for i, e := range items {
 		switch e.(type) {
@@ -303,14 +313,30 @@ func (c *Context) Equal(a, b any) (bool, error) {
 			return x == y, nil
 		}
 	}
-	a, err := c.expand(a)
+	a, err := c.rendered(a)
 	if err != nil {
 		return false, err
 	}
-	if b, err = c.expand(b); err != nil {
+	if b, err = c.rendered(b); err != nil {
 		return false, err
 	}
-	return value.Equal(a, b), nil
+	return value.EqualTo(a, b)
+}
+
+// rendered is expand that lets markers inside containers be: comparing raises
+// those it comes to. A marker itself is raised.
+func (c *Context) rendered(v any) (any, error) {
+	switch x := v.(type) {
+	case nil, string, int64, bool, float64:
+		return v, nil
+	case *value.Undefined:
+		return nil, x
+	case Mapping:
+		return c.finalize(x, 0, true)
+	}
+	r := realizer{c, true}
+	v, _, err := r.realize(v, 0)
+	return v, err
 }
 
 // compare is a op b for the comparison operators, in and notin.
@@ -338,11 +364,11 @@ func (c *Context) order(op string, a, b any) (bool, error) {
 	if err := usable(b); err != nil {
 		return false, err
 	}
-	a, err := c.expand(a)
+	a, err := c.rendered(a)
 	if err != nil {
 		return false, err
 	}
-	if b, err = c.expand(b); err != nil {
+	if b, err = c.rendered(b); err != nil {
 		return false, err
 	}
 	return value.Compare(op, a, b)
@@ -359,9 +385,6 @@ func (c *Context) Contains(in, v any) (bool, error) {
 	switch x := in.(type) {
 	case string, *value.Template:
 		s, _ := value.Text(x)
-		if u, ok := v.(*value.Undefined); ok {
-			return false, u
-		}
 		sub, ok := v.(string)
 		if !ok {
 			return false, value.TypeErrorf("'in <string>' requires string as left operand, not %s", typeName(v))
@@ -392,6 +415,9 @@ func (c *Context) Contains(in, v any) (bool, error) {
 		}
 		return false, value.TypeErrorf("a bytes-like object is required, not '%s'", typeName(v))
 	case *Range:
+		if u, ok := v.(*value.Undefined); ok {
+			return false, u
+		}
 		return x.contains(v), nil
 	case Mapping:
 		if u, ok := v.(*value.Undefined); ok {
@@ -434,7 +460,7 @@ func (c *Context) among(items []any, v any) (bool, error) {
 		}
 	}
 	// the reference renders every item before it looks
-	r, _, err := c.realizeItems(items, 0)
+	r, _, err := realizer{c, true}.realizeItems(items, 0)
 	if err != nil {
 		return false, err
 	}

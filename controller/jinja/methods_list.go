@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"sort"
 
 	"volant/wire/value"
@@ -12,7 +13,7 @@ func indexOf(c *Context, items []any, a []any, what string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := c.realizeItems(items, 0)
+	r, _, err := realizer{c, true}.realizeItems(items, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -206,33 +207,68 @@ func (c *Context) sorted(items []any, key func(v any) (any, error), reverse bool
 	for i := range order {
 		order[i] = i
 	}
-	var fail error
-	sort.SliceStable(order, func(i, j int) bool {
-		if fail != nil {
-			return false
-		}
-		a, b := keys[order[i]], keys[order[j]]
-		if reverse {
-			a, b = b, a
-		}
-		less, err := value.Less(a, b)
-		if err != nil {
-			// Python compares a later item with an earlier one
-			if e, ok := err.(*value.Exception); ok && e.Class == "TypeError" && !reverse {
-				if _, err2 := value.Less(b, a); err2 != nil && order[i] < order[j] {
-					err = err2
-				}
-			}
-			fail = err
-		}
-		return less
-	})
-	if fail != nil {
-		return nil, fail
+	if reverse {
+		slices.Reverse(order)
+	}
+	if err := sortOrder(order, keys); err != nil {
+		return nil, err
+	}
+	if reverse {
+		slices.Reverse(order)
 	}
 	out := make([]any, len(items))
 	for i, k := range order {
 		out[i] = items[k]
 	}
 	return out, nil
+}
+
+// smallSort is the size up to which sorting makes Python's very comparisons,
+// so that the first that fails is the one Python reports.
+const smallSort = 64
+
+// sortOrder sorts the indices by their keys, stably.
+func sortOrder(order []int, keys []any) error {
+	var fail error
+	less := func(a, b int) bool {
+		if fail != nil {
+			return false
+		}
+		ok, err := value.Less(keys[a], keys[b])
+		fail = err
+		return ok
+	}
+	if len(order) > smallSort {
+		sort.SliceStable(order, func(i, j int) bool { return less(order[i], order[j]) })
+		return fail
+	}
+	n := len(order)
+	if n < 2 {
+		return nil
+	}
+	run := 2
+	if less(order[1], order[0]) {
+		for run < n && less(order[run], order[run-1]) {
+			run++
+		}
+		slices.Reverse(order[:run])
+	} else {
+		for run < n && !less(order[run], order[run-1]) && fail == nil {
+			run++
+		}
+	}
+	for i := run; i < n && fail == nil; i++ {
+		pivot := order[i]
+		l, r := 0, i
+		for l < r {
+			if m := l + (r-l)/2; less(pivot, order[m]) {
+				r = m
+			} else {
+				l = m + 1
+			}
+		}
+		copy(order[l+1:i+1], order[l:i])
+		order[l] = pivot
+	}
+	return fail
 }

@@ -43,15 +43,34 @@ func isDigitRune(r rune) bool {
 }
 
 // pyLower is Python's str.lower, which also maps a final sigma.
-func pyLower(s string) string { return strings.ToLower(s) }
+func pyLower(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	rs := []rune(s)
+	for i, r := range rs {
+		switch {
+		case r == 'İ':
+			b.WriteString("i\u0307")
+		case r == 'Σ' && i > 0 && isCased(rs[i-1]) && (i+1 == len(rs) || !isCased(rs[i+1])):
+			b.WriteRune('ς')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// expansions are the letters whose upper case is several letters.
+var expansions = strings.NewReplacer("ß", "SS", "ŉ", "ʼN", "ǰ", "J\u030c", "ﬀ", "FF", "ﬁ", "FI", "ﬂ", "FL", "ﬃ", "FFI", "ﬄ", "FFL", "ﬅ", "ST", "ﬆ", "ST")
 
 // pyUpper is Python's str.upper, with the expansions Go leaves out.
 func pyUpper(s string) string {
-	s = strings.ToUpper(s)
-	if strings.ContainsRune(s, 'ß') {
-		s = strings.ReplaceAll(s, "ß", "SS")
+	if isASCII(s) {
+		return strings.ToUpper(s)
 	}
-	return s
+	return strings.ToUpper(expansions.Replace(s))
 }
 
 func capitalize(s string) string {
@@ -538,8 +557,9 @@ func makeTrans(_ *Context, _ any, a []any) (any, error) {
 // formatText is str.format and str.format_map.
 func formatText(c *Context, s string, pos []any, key func(string) (any, bool)) (any, error) {
 	return value.FormatText(s, &value.Fields{
-		Pos: pos,
-		Key: key,
+		Pos:     pos,
+		MapOnly: pos == nil,
+		Key:     key,
 		Attr: func(v any, name string) (any, error) {
 			r, err := c.GetAttr(v, name)
 			if u, ok := r.(*value.Undefined); ok {
@@ -695,7 +715,7 @@ func strTable() map[string]*method {
 		},
 	})
 	t["format"] = &method{name: "format", call: func(c *Context, r any, a Args) (any, error) {
-		return formatText(c, value.Str(r), a.Pos, func(name string) (any, bool) {
+		return formatText(c, value.Str(r), append([]any{}, a.Pos...), func(name string) (any, bool) {
 			for _, k := range a.Kw {
 				if k.Name == name {
 					return k.Value, true

@@ -33,7 +33,22 @@ type bound struct {
 	m    *method
 }
 
-func (*bound) TypeName() string { return "builtin_function_or_method" }
+// TypeName tells the methods that the reference's lazy containers override.
+func (b *bound) TypeName() string {
+	switch b.recv.(type) {
+	case *value.Dict:
+		switch b.m.name {
+		case "get", "items", "values", "pop", "popitem", "setdefault":
+			return "method"
+		}
+	case *value.List:
+		switch b.m.name {
+		case "pop", "index", "remove", "sort":
+			return "method"
+		}
+	}
+	return "builtin_function_or_method"
+}
 
 func (b *bound) Text() string {
 	return "<built-in method " + b.m.name + " of " + typeName(b.recv) + " object>"
@@ -161,6 +176,36 @@ func (r *Range) count() {
 	} else {
 		r.n = 1<<63 - 1
 	}
+}
+
+// Attr finds the bounds and the methods of a range.
+func (r *Range) Attr(_ *Context, name string) (any, bool, error) {
+	switch name {
+	case "start":
+		return value.Int(r.start), true, nil
+	case "stop":
+		return value.Int(r.stop), true, nil
+	case "step":
+		return value.Int(r.step), true, nil
+	case "index", "count":
+		return native(name, func(_ *Context, a Args) (any, error) {
+			if len(a.Pos) != 1 {
+				return nil, value.TypeErrorf("range.%s() takes exactly one argument (%d given)", name, len(a.Pos))
+			}
+			in := r.contains(a.Pos[0])
+			switch {
+			case name == "count" && in:
+				return int64(1), nil
+			case name == "count":
+				return int64(0), nil
+			case !in:
+				return nil, value.ValueErrorf("%s is not in range", value.Repr(a.Pos[0]))
+			}
+			d := new(big.Int).Sub(value.ToBig(a.Pos[0]), r.start)
+			return value.Int(d.Quo(d, r.step)), nil
+		}), true, nil
+	}
+	return nil, false, nil
 }
 
 // Len is the number of items.

@@ -25,12 +25,22 @@ func orderTest(op, name string) Func {
 	}
 }
 
+// known says whether v names something. Looking up what is no text fails in
+// the reference's loader, which counts as there.
+func known(v any, have func(s string) bool) (any, error) {
+	if s, ok := value.Text(v); ok {
+		return have(s), nil
+	}
+	_, err := hashable(v)
+	return err == nil, err
+}
+
 func remainder(v, by any) (any, error) { return value.Mod(v, by) }
 
 var tests = testTable()
 
 func testTable() map[string]*Plugin {
-	t := plugins(map[string]bindFunc{
+	t := plugins("test_", map[string]bindFunc{
 		"odd(value)": func(_ *Context, a []any) (any, error) {
 			m, err := remainder(a[0], int64(2))
 			return err == nil && value.Equal(m, int64(1)), err
@@ -64,18 +74,16 @@ func testTable() map[string]*Plugin {
 			return ok, nil
 		},
 		"filter(value)": func(c *Context, a []any) (any, error) {
-			s, ok := value.Text(a[0])
-			if ok {
-				_, ok = lookupFilter(c.table(), s)
-			}
-			return ok, nil
+			return known(a[0], func(s string) bool {
+				_, ok := lookupFilter(c.table(), s)
+				return ok
+			})
 		},
 		"test(value)": func(c *Context, a []any) (any, error) {
-			s, ok := value.Text(a[0])
-			if ok {
-				_, ok = lookupTest(c.table(), s)
-			}
-			return ok, nil
+			return known(a[0], func(s string) bool {
+				_, ok := lookupTest(c.table(), s)
+				return ok
+			})
 		},
 		"none(value)": typeTest(func(v any) bool { return v == nil }),
 		"boolean(value)": typeTest(func(v any) bool {
@@ -148,7 +156,7 @@ func testTable() map[string]*Plugin {
 	}
 	mark(t, func(p *Plugin) { p.Markers, p.Lazy = true, true }, "defined undefined")
 	mark(t, func(p *Plugin) { p.Lazy = true },
-		"none boolean false true integer float number string mapping sequence iterable callable escaped in sameas eq == equalto ne != gt > ge >= lt < le <= greaterthan lessthan")
+		"none boolean false true integer float number string mapping sequence iterable callable escaped sameas")
 	for alias, name := range map[string]string{"!=": "ne", "<": "lt", "<=": "le", "==": "eq", ">": "gt", ">=": "ge"} {
 		t[alias].Name = "ansible.builtin." + name
 	}

@@ -286,6 +286,7 @@ func Mul(a, b any) (any, error) {
 			return Int(new(big.Int).Mul(x, y.(*big.Int))), nil
 		}
 	}
+	left, right := a, b
 	if IsInt(a) {
 		a, b = b, a
 	}
@@ -334,7 +335,7 @@ func Mul(a, b any) (any, error) {
 	case time.Duration:
 		return x * time.Duration(n), nil
 	}
-	return nil, unsupported("*", a, b)
+	return nil, unsupported("*", left, right)
 }
 
 func fit(size int, n int64, limit int, fail func() error) error {

@@ -11,6 +11,64 @@ import (
 // Shapes nested deeper than MaxDepth compare as unequal.
 func Equal(a, b any) bool { return equal(a, b, 0) }
 
+// EqualTo is Equal for values that may hold markers: one that has to be
+// compared is the error. Like Python it stops at the first difference.
+func EqualTo(a, b any) (bool, error) {
+	var u *Undefined
+	eq := equalMarked(a, b, 0, &u)
+	if u != nil {
+		return false, u
+	}
+	return eq, nil
+}
+
+// equalMarked sets met to the first marker compared.
+func equalMarked(a, b any, depth int, met **Undefined) bool {
+	if *met != nil || depth > MaxDepth {
+		return false
+	}
+	if u, ok := a.(*Undefined); ok {
+		*met = u
+		return false
+	}
+	if u, ok := b.(*Undefined); ok {
+		*met = u
+		return false
+	}
+	items := func(x, y []any) bool {
+		if len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if !equalMarked(x[i], y[i], depth+1, met) {
+				return false
+			}
+		}
+		return true
+	}
+	switch x := a.(type) {
+	case *List:
+		y, ok := b.(*List)
+		return ok && (x == y || items(x.Items, y.Items))
+	case Tuple:
+		y, ok := b.(Tuple)
+		return ok && items(x, y)
+	case *Dict:
+		y, ok := b.(*Dict)
+		if !ok || x.Len() != y.Len() {
+			return false
+		}
+		for k, v := range x.All() {
+			w, ok := y.Get(k)
+			if !ok || !equalMarked(v, w, depth+1, met) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(a, b, depth)
+}
+
 func equal(a, b any, depth int) bool {
 	if depth > MaxDepth {
 		return false
@@ -265,7 +323,11 @@ func compareInts(pairs ...int) int {
 
 func compareItems(op string, x, y []any, depth int) (bool, error) {
 	for i := 0; i < len(x) && i < len(y); i++ {
-		if !equal(x[i], y[i], depth+1) {
+		eq, err := EqualTo(x[i], y[i])
+		if err != nil {
+			return false, err
+		}
+		if !eq {
 			return compare(op, x[i], y[i], depth+1)
 		}
 	}

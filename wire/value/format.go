@@ -18,7 +18,7 @@ func Percent(format string, args any) (string, error) {
 		p.dict = d
 	} else {
 		switch args.(type) {
-		case *List: // a list also counts as a mapping: leftovers are no error
+		case *List, *Undefined: // a list also counts as a mapping: leftovers are no error
 			p.loose = true
 		}
 	}
@@ -188,6 +188,9 @@ flags:
 }
 
 func percentArg(verb rune, at int, arg any, s *spec) (string, error) {
+	if u, ok := arg.(*Undefined); ok {
+		return "", u
+	}
 	switch verb {
 	case 's', 'r', 'a':
 		var t string

@@ -8,12 +8,13 @@ import (
 
 // Fields are what the replacement fields of FormatText refer to.
 type Fields struct {
-	Pos  []any
-	Key  func(name string) (any, bool)            // keyword or mapping key
-	Attr func(v any, name string) (any, error)    // {0.name}
-	Item func(v any, key any) (any, error)        // {0[key]}
-	Text func(v any, conv byte) (string, error)   // !s !r !a
-	Spec func(v any, spec string) (string, error) // format(v, spec)
+	Pos     []any
+	MapOnly bool                                     // only keys may be referred to (format_map)
+	Key     func(name string) (any, bool)            // keyword or mapping key
+	Attr    func(v any, name string) (any, error)    // {0.name}
+	Item    func(v any, key any) (any, error)        // {0[key]}
+	Text    func(v any, conv byte) (string, error)   // !s !r !a
+	Spec    func(v any, spec string) (string, error) // format(v, spec)
 }
 
 // FormatText is Python's format.format(...).
@@ -155,6 +156,9 @@ func (f *Fields) lookup(name string, auto *int) (any, error) {
 		index = n
 	}
 	if index >= 0 {
+		if f.MapOnly {
+			return nil, ValueErrorf("Format string contains positional fields")
+		}
 		if index >= len(f.Pos) {
 			return nil, Raise("IndexError", "Replacement index %d out of range for positional args tuple", index)
 		}
