@@ -265,7 +265,7 @@ func (r configReport) dump(format string, changed bool, p *process) (string, err
 	}
 	switch format {
 	case "json":
-		return indentedJSON(list, false), nil
+		return indentedJSON(list, jsonStyle{ascii: true}), nil
 	case "yaml":
 		return yaml.Dump(list, dumpStyle())
 	}
@@ -364,7 +364,7 @@ func (r configReport) list(format string) string {
 		all.Set("PLUGINS", byKind)
 	}
 	if format == "json" {
-		return indentedJSON(all, false)
+		return indentedJSON(all, jsonStyle{ascii: true})
 	}
 	text, err := yaml.Dump(all, dumpStyle())
 	if err != nil {

@@ -146,17 +146,10 @@ func (r *inventoryReport) text(host string, graph bool, group, limit string, asY
 		d, _ := result.(*value.Dict)
 		return tomlText(d)
 	}
-	if host != "" {
-		return indentedJSON(result, false), nil
-	}
-	return r.json(result), nil
+	return indentedJSON(result, jsonStyle{}), nil
 }
 
-// json is the script output: strings that must not be templates are marked
-// where an inventory's reader would take them for such.
-func (r *inventoryReport) json(v any) string { return indentedJSON(v, false) }
-
-// internal are the variables that are no inventory's.
+// internalVars are the variables that are no inventory's.
 var internalVars = []string{
 	"ansible_async_path", "ansible_collection_name", "ansible_config_file", "ansible_dependent_role_names",
 	"ansible_diff_mode", "ansible_facts", "ansible_forks", "ansible_inventory_sources", "ansible_limit",
@@ -331,7 +324,7 @@ func (r *inventoryReport) script() (*value.Dict, error) {
 				return err
 			}
 			if v.Len() > 0 {
-				d.Set("vars", v)
+				d.Set("vars", markUnsafe(v))
 			}
 		}
 		if d.Len() > 0 {
@@ -349,7 +342,7 @@ func (r *inventoryReport) script() (*value.Dict, error) {
 			return nil, err
 		}
 		if v.Len() > 0 {
-			hostvars.Set(h.Name, v)
+			hostvars.Set(h.Name, markUnsafe(v))
 		}
 	}
 	out.Set("_meta", value.DictOf("hostvars", hostvars, "profile", "inventory_legacy"))

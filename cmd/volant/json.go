@@ -4,51 +4,75 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"volant/wire/pyjson"
 	"volant/wire/value"
 )
 
+// jsonStyle is a way to write JSON.
+type jsonStyle struct {
+	ascii bool // escape what is not ASCII
+}
+
 // indentedJSON is Python's json.dumps(v, indent=4, sort_keys=True) with the
-// reference's forms of encrypted text and dates. unsafe marks strings that are
-// not operator-written, for output that is read back as an inventory.
-func indentedJSON(v any, unsafe bool) string {
+// reference's forms of encrypted text and dates.
+func indentedJSON(v any, style jsonStyle) string {
 	var b strings.Builder
-	writeJSON(&b, v, "\n", unsafe)
+	style.write(&b, v, "\n")
 	return b.String()
 }
 
-func writeJSON(b *strings.Builder, v any, indent string, unsafe bool) {
+// text writes a string.
+func (j jsonStyle) text(b *strings.Builder, s string) {
+	if j.ascii {
+		b.Write(pyjson.AppendString(nil, s))
+		return
+	}
+	b.WriteByte('"')
+	for s != "" { // runs of ASCII as pyjson has them, the rest as it is
+		n := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+		if n < 0 {
+			n = len(s)
+		}
+		if n > 0 {
+			quoted := pyjson.AppendString(nil, s[:n])
+			b.Write(quoted[1 : len(quoted)-1])
+			s = s[n:]
+			continue
+		}
+		_, n = utf8.DecodeRuneInString(s)
+		b.WriteString(s[:n])
+		s = s[n:]
+	}
+	b.WriteByte('"')
+}
+
+func (j jsonStyle) write(b *strings.Builder, v any, indent string) {
 	deeper := indent + "    "
 	switch v := v.(type) {
 	case *value.Dict:
-		writeObject(b, v, indent, unsafe)
+		j.object(b, v, indent)
 	case *value.List:
-		writeArray(b, v.Items, indent, unsafe)
+		j.array(b, v.Items, indent)
 	case value.Tuple:
-		writeArray(b, v, indent, unsafe)
+		j.array(b, v, indent)
 	case *value.Set:
-		writeArray(b, v.Items(), indent, unsafe)
+		j.array(b, v.Items(), indent)
 	case *value.Vault:
 		b.WriteString("{" + deeper + `"__ansible_vault": `)
-		b.Write(pyjson.AppendString(nil, v.Ciphertext))
+		j.text(b, v.Ciphertext)
 		b.WriteString(indent + "}")
 	case string:
-		if unsafe {
-			b.WriteString("{" + deeper + `"__ansible_unsafe": `)
-			b.Write(pyjson.AppendString(nil, v))
-			b.WriteString(indent + "}")
-			return
-		}
-		b.Write(pyjson.AppendString(nil, v))
+		j.text(b, v)
 	case *value.Template:
-		b.Write(pyjson.AppendString(nil, v.Text))
+		j.text(b, v.Text)
 	case time.Time:
-		b.Write(pyjson.AppendString(nil, value.FormatTime(v, "T")))
+		j.text(b, value.FormatTime(v, "T"))
 	case value.Date, value.TimeOfDay:
-		b.Write(pyjson.AppendString(nil, value.Str(v)))
+		j.text(b, value.Str(v))
 	case []byte:
-		b.Write(pyjson.AppendString(nil, string(v)))
+		j.text(b, string(v))
 	default:
 		text, err := pyjson.Encode(v)
 		if err != nil {
@@ -58,7 +82,7 @@ func writeJSON(b *strings.Builder, v any, indent string, unsafe bool) {
 	}
 }
 
-func writeArray(b *strings.Builder, items []any, indent string, unsafe bool) {
+func (j jsonStyle) array(b *strings.Builder, items []any, indent string) {
 	if len(items) == 0 {
 		b.WriteString("[]")
 		return
@@ -70,12 +94,12 @@ func writeArray(b *strings.Builder, items []any, indent string, unsafe bool) {
 		} else {
 			b.WriteString("," + deeper)
 		}
-		writeJSON(b, e, deeper, unsafe)
+		j.write(b, e, deeper)
 	}
 	b.WriteString(indent + "]")
 }
 
-func writeObject(b *strings.Builder, d *value.Dict, indent string, unsafe bool) {
+func (j jsonStyle) object(b *strings.Builder, d *value.Dict, indent string) {
 	if d.Len() == 0 {
 		b.WriteString("{}")
 		return
@@ -103,9 +127,31 @@ func writeObject(b *strings.Builder, d *value.Dict, indent string, unsafe bool) 
 		} else {
 			b.WriteString("," + deeper)
 		}
-		b.Write(pyjson.AppendString(nil, e.key))
+		j.text(b, e.key)
 		b.WriteString(": ")
-		writeJSON(b, e.v, deeper, unsafe)
+		j.write(b, e.v, deeper)
 	}
 	b.WriteString(indent + "}")
+}
+
+// markUnsafe marks the strings below v that the operator did not write, for
+// output that is read back as an inventory.
+func markUnsafe(v any) any {
+	switch v := v.(type) {
+	case string:
+		return value.DictOf("__ansible_unsafe", v)
+	case *value.List:
+		out := &value.List{Items: make([]any, len(v.Items))}
+		for i, e := range v.Items {
+			out.Items[i] = markUnsafe(e)
+		}
+		return out
+	case *value.Dict:
+		out := value.NewDict(v.Len())
+		for k, e := range v.All() {
+			out.Set(k, markUnsafe(e))
+		}
+		return out
+	}
+	return v
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -116,6 +117,16 @@ func rangeError(format string, args ...any) error {
 	return fault.New(fault.Generic, value.Pos{}, format, args...)
 }
 
+// during says that an error came up while another was handled, which the
+// layout of the message shows.
+func during(err error) error {
+	var e *fault.Error
+	if errors.As(err, &e) {
+		e.During = true
+	}
+	return err
+}
+
 func pyInt(s string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {
@@ -149,19 +160,17 @@ func expandRange(s string, out []string) ([]string, error) {
 		}
 	}
 	step := 1
-	var err error
+	var stepErr error
 	if len(bounds) == 3 {
-		if step, err = pyInt(bounds[2]); err != nil {
-			return nil, err
-		}
-		if step == 0 {
-			return nil, rangeError("range() arg 3 must not be zero")
-		}
+		step, stepErr = pyInt(bounds[2])
 	}
 	var names []string
-	if i, j := strings.Index(letters, begin), strings.Index(letters, end); i >= 0 && j >= 0 {
-		if i > j {
+	if i, j := strings.Index(letters, begin), strings.Index(letters, end); i >= 0 && j >= 0 && stepErr == nil {
+		switch {
+		case i > j:
 			return nil, rangeError("host range must have begin <= end")
+		case step == 0:
+			return nil, during(rangeError("invalid literal for int() with base 10: %s", value.Repr(begin)))
 		}
 		for ; i <= j && step > 0; i += step {
 			names = append(names, letters[i:i+1])
@@ -169,13 +178,17 @@ func expandRange(s string, out []string) ([]string, error) {
 	} else {
 		from, err := pyInt(begin)
 		if err != nil {
-			return nil, err
+			return nil, during(err)
 		}
 		to, err := pyInt(end)
-		if err != nil {
-			return nil, err
-		}
-		if step > 0 && (to-from)/step > maxExpanded {
+		switch {
+		case err != nil:
+			return nil, during(err)
+		case stepErr != nil:
+			return nil, during(stepErr)
+		case step == 0:
+			return nil, during(rangeError("range() arg 3 must not be zero"))
+		case step > 0 && (to-from)/step > maxExpanded:
 			return nil, rangeError("host range '%s' stands for more than %d hosts", s, maxExpanded)
 		}
 		for n := from; n <= to && step > 0; n += step {
@@ -186,6 +199,7 @@ func expandRange(s string, out []string) ([]string, error) {
 			names = append(names, text)
 		}
 	}
+	var err error
 	for _, n := range names {
 		name := head + n + tail
 		if strings.Contains(name, "[") {

@@ -35,14 +35,28 @@ func SortGroups(groups []*Group) []*Group {
 	return out
 }
 
-// setVar sets one variable; a mapping given for a mapping is merged where
-// merge says so.
-func setVar(vars *value.Dict, key string, v any, merge bool) {
+// setVar sets one variable, whose name stands at pos; a mapping given for a
+// mapping is merged where merge says so.
+func setVar(vars *value.Dict, key string, v any, pos value.Pos, merge bool) {
 	if merge {
 		if a, ok := vars.Lookup(key).(*value.Dict); ok {
 			if b, ok := v.(*value.Dict); ok {
 				v = CombineVars(a, b, true)
 			}
+		}
+	}
+	if pos.Line > 0 && !vars.Has(key) {
+		if vars.Places == nil {
+			vars.Places = &value.Places{File: pos.File}
+		}
+		if vars.Places.File == pos.File { // one file a mapping is all that is kept
+			at := value.EntryPlace{Key: key, KeyLine: int32(pos.Line), KeyColumn: int32(pos.Column)} //nolint:gosec // bounded by the file's size
+			if p := value.PosOf(v); p.File == pos.File {
+				at.ValueLine, at.ValueColumn = int32(p.Line), int32(p.Column) //nolint:gosec // as above
+			} else {
+				at.ValueLine, at.ValueColumn = at.KeyLine, at.KeyColumn
+			}
+			vars.Places.Entries = append(vars.Places.Entries, at)
 		}
 	}
 	vars.Set(key, v)

@@ -212,7 +212,7 @@ func (p *iniParser) variable(line, group string) error {
 func (p *iniParser) host(line, group string) error {
 	words, err := splitWords(line)
 	if err != nil {
-		return iniError("Error parsing host definition '%s': %s", line, err)
+		return during(iniError("Error parsing host definition '%s': %s", line, err))
 	}
 	if len(words) == 0 {
 		return errors.New("list index out of range")

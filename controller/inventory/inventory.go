@@ -356,7 +356,7 @@ func (inv *Inventory) setVariable(entity string, key, v any, pos value.Pos) erro
 		}
 	}
 	if g == nil {
-		setVar(h.Vars, name, v, inv.merge)
+		setVar(h.Vars, name, v, pos, inv.merge)
 		return nil
 	}
 	if name == "ansible_group_priority" {
@@ -367,7 +367,7 @@ func (inv *Inventory) setVariable(entity string, key, v any, pos value.Pos) erro
 		g.Priority = n
 		return nil
 	}
-	setVar(g.Vars, name, v, inv.merge)
+	setVar(g.Vars, name, v, pos, inv.merge)
 	return nil
 }
 
@@ -393,10 +393,9 @@ func priority(v any) (int, error) {
 		"int() argument must be a string, a bytes-like object or a real number, not '%s'", value.TypeName(v))
 }
 
-// keywords are the words that Jinja keeps for itself.
+// keywords are the words that no variable can be called in a template.
 var keywords = map[string]bool{
-	"and": true, "else": true, "if": true, "in": true, "is": true, "not": true, "or": true,
-	"true": true, "false": true, "none": true, "True": true, "False": true, "None": true,
+	"true": true, "false": true, "none": true, "True": true, "False": true, "None": true, "not": true,
 }
 
 func validName(name string) bool {
