@@ -38,12 +38,12 @@ func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
 	res, err := it.run(ctx)
 	if res != nil && err == nil {
 		x.takeWarnings(res)
-		if block := normalize(res, x.task.Pos); block != nil {
+		if block := x.normalize(res); block != nil {
 			it.out.Err = block
 		}
 	}
 	if err != nil {
-		res, it.out.Err = failedDict(err, x.task.Pos)
+		res, it.out.Err = x.failedDict(err)
 		x.takeWarnings(res)
 	}
 	o := it.out
@@ -205,7 +205,7 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 			return err
 		}
 		if !ok {
-			return fault.New(fault.Generic, value.PosOf(it.task.Action), "Cannot resolve '%s' to an action or module.", it.action)
+			return it.atAction(fault.New(fault.Generic, value.Pos{}, "Cannot resolve '%s' to an action or module.", it.action))
 		}
 		it.resolved = resolved
 		ev := *it.out.task
@@ -238,7 +238,7 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 			own.Delete("_raw_params")
 		} else {
 			if txt, ok := value.Text(raw); ok && !allTemplate(txt) {
-				return fault.New(fault.Generic, value.PosOf(it.task.Action), "Action '%s' does not support raw params.", it.resolved)
+				return it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
 			}
 			v, err := s.Container(raw)
 			if err != nil {
@@ -301,7 +301,13 @@ func layer(args *value.Dict, v, written any) error {
 }
 
 func (it *item) badArgs(err error) error {
-	return fault.New(fault.Generic, it.actionPos(), "Finalization of task args for '%s' failed.", it.resolved).Because(err)
+	return it.atAction(fault.New(fault.Generic, value.Pos{}, "Finalization of task args for '%s' failed.", it.resolved).Because(err))
+}
+
+// atAction puts e where the action's name was written.
+func (it *item) atAction(e *fault.Error) *fault.Error {
+	e.Pos, e.Excerpt = it.actionPos(), it.action
+	return e
 }
 
 // actionPos is where the action's name was written.

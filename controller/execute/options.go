@@ -102,6 +102,8 @@ type Options struct {
 	// Prompt asks on the terminal; nil when there is none.
 	Prompt   func(ctx context.Context, text string, echo bool, seconds int) (string, error)
 	AsyncDir string // of background jobs where no variable says; empty: ~/.ansible_async
+	// Excerpt is shown as the source of tasks that are in no file (ad hoc).
+	Excerpt string
 	// Python is the path shown as ansible_playbook_python and used for
 	// implicit localhost.
 	Python string

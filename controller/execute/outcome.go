@@ -65,15 +65,20 @@ func cause(err error) error {
 	return err
 }
 
-// failedDict makes the result of an item that ended in err, at pos.
-func failedDict(err error, pos value.Pos) (Dict, error) {
+// block is the outermost link of the task's error block.
+func (x *exec) block(cause error) *fault.Error {
+	return &fault.Error{Msg: "Task failed.", Pos: x.task.Pos, Excerpt: x.r.opt.Excerpt, Cause: cause}
+}
+
+// failedDict makes the result of an item that ended in err.
+func (x *exec) failedDict(err error) (Dict, error) {
 	var (
 		f    *actions.Failure
 		skip *actions.Skip
 		gone *actions.Unreachable
 		late *timedOut
 	)
-	block := &fault.Error{Msg: "Task failed.", Pos: pos, Cause: cause(err)}
+	block := x.block(cause(err))
 	res := value.NewDict(4)
 	switch {
 	case errors.As(err, &skip):
@@ -113,7 +118,7 @@ func setDefault(d Dict, key string, v any) {
 }
 
 // normalize makes the error block of a failed result that says nothing else.
-func normalize(res Dict, pos value.Pos) error {
+func (x *exec) normalize(res Dict) error {
 	exc := res.Lookup("exception")
 	failed := truthy(res.Lookup("failed"))
 	if !failed && !truthy(exc) {
@@ -135,7 +140,7 @@ func normalize(res Dict, pos value.Pos) error {
 	if !res.Has("msg") {
 		res.Set("msg", fault.Brief(inner))
 	}
-	return &fault.Error{Msg: "Task failed.", Pos: pos, Cause: inner}
+	return x.block(inner)
 }
 
 func text(v any) string {
