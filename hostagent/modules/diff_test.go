@@ -1,6 +1,7 @@
 package modules
 
 import (
+	cmp2 "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,11 +34,12 @@ type diffCase struct {
 
 // differ runs cases through both paths.
 type differ struct {
-	core coretest.Core
-	base string
-	pool *python.Pool
-	dir  string
-	env  []string
+	core   coretest.Core
+	base   string
+	python string
+	pool   *python.Pool
+	dir    string
+	env    []string
 }
 
 func newDiffer(t *testing.T) *differ {
@@ -96,7 +98,7 @@ func (d *differ) run(t *testing.T, native bool, module string, args *value.Dict,
 		full.Set(k, v)
 	}
 	out, err := d.pool.Run(ctx, &python.Request{
-		Name: module, FQN: fqn, File: file, Style: python.StylePython, Args: full, Interpreter: d.core.Python,
+		Name: module, FQN: fqn, File: file, Style: python.StylePython, Args: full, Interpreter: cmp2.Or(d.python, d.core.Python),
 		BaseDir: d.base, BaseHash: "x", ExtraDir: extra, Environ: d.env, Cwd: d.dir, Umask: 0o22, TempDir: tmp,
 	}, nil, nil)
 	if err != nil {
