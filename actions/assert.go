@@ -32,9 +32,10 @@ func assert(_ context.Context, r *Run) (Result, error) {
 	if quiet, _ := args.Lookup("quiet").(bool); !quiet {
 		res.Set("_ansible_verbose_always", true)
 	}
-	that, ok := args.Lookup("that").(*value.List)
+	// As written, not as validated: validation forgets that it is the operator's text.
+	that, ok := r.Args.Lookup("that").(*value.List)
 	if !ok { // a single condition of whatever type
-		that = value.ListOf(args.Lookup("that"))
+		that = value.ListOf(r.Args.Lookup("that"))
 	}
 	for _, condition := range that.Items {
 		ok, err := r.Controller.Condition(condition)

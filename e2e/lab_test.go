@@ -91,7 +91,7 @@ func newLab(t *testing.T, kind string, n string) *lab {
 		"VOLANT_STATE_DIR="+filepath.Join(l.home, "state"), "XDG_CACHE_HOME="+filepath.Join(l.home, "cache"), "XDG_STATE_HOME="+filepath.Join(l.home, "xdg"),
 		"ANSIBLE_CONFIG=/dev/null")
 	t.Cleanup(func() {
-		if out, code := l.run(time.Minute, "volant-lab", kind, "down", "--dir", l.dir); code != 0 {
+		if out, code := l.run(time.Minute, "volant-lab", "down", "--dir", l.dir); code != 0 {
 			t.Errorf("taking the lab down: %s", out)
 		}
 	})

@@ -9,7 +9,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/volant-demo.XXXXXX")
 kind=process
 if [ "$(id -u)" = 0 ] && [ -z "${DEMO_PROCESS:-}" ] && [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null; then kind=systemd; fi
 cleanup() {
-  volant-lab "$kind" down --dir "$dir/lab" >/dev/null 2>&1 || true
+  volant-lab down --dir "$dir/lab" >/dev/null 2>&1 || true
   rm -rf "$dir"
 }
 trap cleanup EXIT
@@ -25,7 +25,7 @@ say "$hosts $kind hosts"
 if ! volant-lab "$kind" up --hosts "$hosts" --dir "$dir/lab"; then
   [ "$kind" = systemd ] || exit 1
   echo "systemd hosts cannot be started here; going on with hosts that are processes"
-  volant-lab systemd down --dir "$dir/lab" >/dev/null 2>&1 || true
+  volant-lab down --dir "$dir/lab" >/dev/null 2>&1 || true
   kind=process
   volant-lab process up --hosts "$hosts" --dir "$dir/lab"
 fi
