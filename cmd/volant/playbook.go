@@ -122,7 +122,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	if u != nil {
 		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
 	}
-	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup}
+	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
 	loader := j.loader(ctx, store, names)
 	copt := compile.Options{Tags: tags, SkipTags: skip, ForceHandlers: opt.ForceHandlers || j.config.Bool("DEFAULT_FORCE_HANDLERS")}
 	switch {
