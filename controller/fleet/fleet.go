@@ -23,7 +23,7 @@ const (
 	defaultReconnect = 60 * time.Second
 	defaultSilence   = 10 * time.Second
 	defaultMaxSSH    = 32
-	defaultMaxDials  = 256
+	defaultMaxDials  = 64 // more only makes handshakes wait for each other
 )
 
 // Config is what a fleet is made of.
@@ -36,7 +36,7 @@ type Config struct {
 	Reconnect time.Duration      // how long a lost link is tried again; 0: 60 s
 	Silence   time.Duration      // without a packet while sub-tasks run, before a link is dialled again; 0: 10 s
 	MaxSSH    int                // SSH sessions at once; 0: 32
-	MaxDials  int                // QUIC handshakes at once; 0: 256
+	MaxDials  int                // QUIC handshakes at once; 0: 64
 	MaxResult uint64             // bytes of one result; 0: 64 MiB
 	MaxFile   uint64             // bytes of one staged file; 0: no limit
 	// Dial logs in over SSH; nil: bootstrap.Dial.
