@@ -244,12 +244,21 @@ func (r *inventoryReport) graph(g *inventory.Group, depth int, lines []string) (
 			return nil, err
 		}
 	}
-	show := func(d *value.Dict, depth int) {
+	show := func(d *value.Dict, depth int) error {
 		keys := d.Keys()
 		slices.SortFunc(keys, func(a, b any) int { return strings.Compare(value.Str(a), value.Str(b)) })
 		for _, k := range keys {
-			lines = append(lines, graphName("{"+value.Str(k)+" = "+value.Str(d.Lookup(k))+"}", depth))
+			v := d.Lookup(k)
+			if secret, ok := v.(*value.Vault); ok && secret.Decrypt != nil {
+				text, err := secret.Decrypt()
+				if err != nil {
+					return err
+				}
+				v = text
+			}
+			lines = append(lines, graphName("{"+value.Str(k)+" = "+value.Str(v)+"}", depth))
 		}
+		return nil
 	}
 	if g.Name != "all" {
 		for _, h := range g.Hosts {
@@ -259,7 +268,9 @@ func (r *inventoryReport) graph(g *inventory.Group, depth int, lines []string) (
 				if err != nil {
 					return nil, err
 				}
-				show(d, depth+2)
+				if err := show(d, depth+2); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -268,7 +279,9 @@ func (r *inventoryReport) graph(g *inventory.Group, depth int, lines []string) (
 		if err != nil {
 			return nil, err
 		}
-		show(d, depth+1)
+		if err := show(d, depth+1); err != nil {
+			return nil, err
+		}
 	}
 	return lines, nil
 }

@@ -37,7 +37,7 @@ func SortGroups(groups []*Group) []*Group {
 
 // setVar sets one variable, whose name stands at pos; a mapping given for a
 // mapping is merged where merge says so.
-func setVar(vars *value.Dict, key string, v any, pos value.Pos, merge bool) {
+func setVar(vars *value.Dict, key, v any, pos value.Pos, merge bool) {
 	if merge {
 		if a, ok := vars.Lookup(key).(*value.Dict); ok {
 			if b, ok := v.(*value.Dict); ok {
@@ -50,7 +50,7 @@ func setVar(vars *value.Dict, key string, v any, pos value.Pos, merge bool) {
 			vars.Places = &value.Places{File: pos.File}
 		}
 		if vars.Places.File == pos.File { // one file a mapping is all that is kept
-			at := value.EntryPlace{Key: key, KeyLine: int32(pos.Line), KeyColumn: int32(pos.Column)} //nolint:gosec // bounded by the file's size
+			at := value.EntryPlace{Key: value.Str(key), KeyLine: int32(pos.Line), KeyColumn: int32(pos.Column)} //nolint:gosec // bounded by the file's size
 			if p := value.PosOf(v); p.File == pos.File {
 				at.ValueLine, at.ValueColumn = int32(p.Line), int32(p.Column) //nolint:gosec // as above
 			} else {

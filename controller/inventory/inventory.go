@@ -351,12 +351,12 @@ func (inv *Inventory) setVariable(entity string, key, v any, pos value.Pos) erro
 	if !ok || !validName(name) {
 		inv.opt.Sink.Deprecated(fault.Deprecation{Version: "2.23", Error: fault.Error{
 			Msg: "Accepting inventory variable with invalid name " + value.Repr(key) + ".", Help: nameHelp, Pos: pos}})
-		if !ok {
-			name = value.Str(key)
-		}
+	}
+	if ok {
+		key = name
 	}
 	if g == nil {
-		setVar(h.Vars, name, v, pos, inv.merge)
+		setVar(h.Vars, key, v, pos, inv.merge)
 		return nil
 	}
 	if name == "ansible_group_priority" {
@@ -367,7 +367,7 @@ func (inv *Inventory) setVariable(entity string, key, v any, pos value.Pos) erro
 		g.Priority = n
 		return nil
 	}
-	setVar(g.Vars, name, v, pos, inv.merge)
+	setVar(g.Vars, key, v, pos, inv.merge)
 	return nil
 }
 

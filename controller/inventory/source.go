@@ -207,8 +207,7 @@ func (inv *Inventory) populate(hosts []string, vars any, group string, port int)
 			return err
 		}
 		for k, v := range d.All() {
-			name, _ := k.(string)
-			if err := inv.setVariable(h, k, v, d.KeyPos(name)); err != nil {
+			if err := inv.setVariable(h, k, v, d.KeyPos(value.Str(k))); err != nil {
 				return err
 			}
 		}

@@ -102,8 +102,7 @@ func (inv *Inventory) yamlGroup(name, data any, depth int) (string, error) {
 		switch k {
 		case "vars":
 			for name, v := range d.All() {
-				text, _ := name.(string)
-				if err := inv.setVariable(group, name, v, d.KeyPos(text)); err != nil {
+				if err := inv.setVariable(group, name, v, d.KeyPos(value.Str(name))); err != nil {
 					return "", err
 				}
 			}

@@ -431,13 +431,13 @@ func (c *constructor) mapping(n *yamlv4.Node) (any, error) {
 			duplicates = append(duplicates, duplicate{k, p.key})
 		}
 		d.Set(k, v)
-		if s, ok := k.(string); ok && again { // the first key stays, with the last value
+		if s := value.Str(k); again { // the first key stays, with the last value
 			for i := range d.Places.Entries {
 				if e := &d.Places.Entries[i]; e.Key == s {
 					e.ValueLine, e.ValueColumn = int32(p.value.Line), int32(p.value.Column) //nolint:gosec // as below
 				}
 			}
-		} else if ok {
+		} else {
 			d.Places.Entries = append(d.Places.Entries, value.EntryPlace{Key: s,
 				KeyLine: int32(p.key.Line), KeyColumn: int32(p.key.Column), //nolint:gosec // as above
 				ValueLine: int32(p.value.Line), ValueColumn: int32(p.value.Column)}) //nolint:gosec // as above
