@@ -44,25 +44,40 @@ func (c *Client) Run(ctx context.Context, command string, stdin io.Reader) (Outp
 }
 
 func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit int) (Output, error) {
-	sess, err := c.ssh.NewSession()
-	if err != nil {
-		return Output{}, viaSSH(KindConnect, err, "opening a session: %v", err)
-	}
-	defer sess.Close()
-	over := sync.OnceFunc(func() { sess.Close() })
+	var sess *ssh.Session
+	full := make(chan struct{})
+	over := sync.OnceFunc(func() { close(full) })
 	stdout, stderr := &bounded{limit: limit, full: over}, &bounded{limit: limit, full: over}
-	sess.Stdin, sess.Stdout, sess.Stderr = stdin, stdout, stderr
-	done := make(chan error, 1)
-	go func() { done <- sess.Run(command) }() // ends with the command, or with the connection
+	opened, done := make(chan struct{}), make(chan error, 1)
+	go func() { // ends with the command, or with the connection
+		var err error
+		if sess, err = c.ssh.NewSession(); err != nil {
+			done <- viaSSH(KindConnect, err, "opening a session: %v", err)
+			return
+		}
+		close(opened)
+		sess.Stdin, sess.Stdout, sess.Stderr = stdin, stdout, stderr
+		done <- sess.Run(command)
+	}()
+	var err error
 	select {
 	case err = <-done:
+	case <-full:
 	case <-ctx.Done(): // a host that does not answer must not hold us
-		return Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, ctx.Err()
+		err = ctx.Err()
+	}
+	select {
+	case <-opened:
+		go sess.Close() // what it writes may wait for the network, until the connection is closed
+	default:
 	}
 	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	var exit *ssh.ExitError
+	var e *Error
 	switch {
-	case stdout.over || stderr.over:
+	case err != nil && err == ctx.Err(), errors.As(err, &e): //nolint:errorlint // set from ctx.Err above
+		return out, err
+	case stdout.isOver() || stderr.isOver():
 		return out, hostError(KindNoise, nil, "the host printed more than %d bytes", limit)
 	case err == nil || errors.Is(err, io.EOF): // EOF: the command ended well before it had read all of stdin
 		return out, nil
@@ -105,6 +120,12 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("more than %d bytes", b.limit)
 	}
 	return b.buf.Write(p)
+}
+
+func (b *bounded) isOver() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
 }
 
 // Bytes returns what was kept.

@@ -48,18 +48,24 @@ func (s *sshServer) session(conn *ssh.ServerConn, nc ssh.NewChannel) {
 			if !found {
 				return
 			}
+			deaf := make(chan struct{})
+			stop := sync.OnceFunc(func() { close(deaf) })
 			// Requests that come while the program runs are answered beside it; ends with the channel.
 			go func() {
+				defer stop()
 				for r := range reqs {
-					if r.Type == "window-change" {
+					switch r.Type {
+					case "window-change":
 						tty.resize(r.Payload)
+					case "eow@openssh.com": // the client takes no more output
+						stop()
 					}
 					if r.WantReply {
 						_ = r.Reply(false, nil)
 					}
 				}
 			}()
-			s.runProgram(ch, args, env, tty)
+			s.runProgram(ch, args, env, tty, deaf)
 			return
 		default:
 			ok = false
@@ -97,7 +103,8 @@ func (s *sshServer) program(req *ssh.Request) (args []string, ok bool) {
 
 // runProgram runs args and sends its end. Like sshd it does not wait for what
 // detached itself: when the program has ended and its pipes are read, that is the end.
-func (s *sshServer) runProgram(ch ssh.Channel, args, env []string, tty *terminal) {
+// Once deaf is closed nobody wants its output any more, and it may get SIGPIPE.
+func (s *sshServer) runProgram(ch ssh.Channel, args, env []string, tty *terminal, deaf <-chan struct{}) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.Dir = env, s.home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -119,8 +126,18 @@ func (s *sshServer) runProgram(ch ssh.Channel, args, env []string, tty *terminal
 		if errors.Join(err1, err2) != nil {
 			return
 		}
-		out.Go(func() { _, _ = io.Copy(ch, stdout) })
-		out.Go(func() { _, _ = io.Copy(ch.Stderr(), stderr) })
+		out.Go(func() { _, _ = io.Copy(ch, stdout); stdout.Close() })
+		out.Go(func() { _, _ = io.Copy(ch.Stderr(), stderr); stderr.Close() })
+		over := make(chan struct{})
+		defer close(over)
+		go func() { // ends with the program or with the client's interest
+			select {
+			case <-deaf:
+				stdout.Close()
+				stderr.Close()
+			case <-over:
+			}
+		}()
 	}
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(ch.Stderr(), "%v\n", err)
