@@ -395,6 +395,9 @@ func items2dict(c *jinja.Context, a []any) (any, error) {
 			kv[i] = v
 		}
 		if kv[0] == errType || kv[1] == errType || !value.Hashable(kv[0]) {
+			if t, ok := a[0].(value.Tuple); ok && len(t) != 1 { // it is formatted with %
+				return nil, value.TypeErrorf("not all arguments converted during string formatting")
+			}
 			return nil, failf("items2dict requires a list of dictionaries, got %s instead.", value.Str(a[0]))
 		}
 		out.Set(kv[0], kv[1])

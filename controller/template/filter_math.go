@@ -48,6 +48,9 @@ func logFilter(_ *jinja.Context, a []any) (any, error) {
 	if err != nil {
 		return nil, onlyNumbers(err, "log")
 	}
+	if x <= 0 {
+		return nil, errDomain
+	}
 	base, err := real(a[1])
 	switch {
 	case err != nil:
@@ -63,7 +66,7 @@ func logFilter(_ *jinja.Context, a []any) (any, error) {
 }
 
 func pow(x, y float64) (float64, error) {
-	r := math.Pow(x, y)
+	r := value.Pow64(x, y)
 	switch {
 	case math.IsInf(x, 0) || math.IsInf(y, 0) || math.IsNaN(x) || math.IsNaN(y):
 	case math.IsNaN(r), math.IsInf(r, 0) && x == 0:
@@ -89,15 +92,16 @@ func powFilter(_ *jinja.Context, a []any) (any, error) {
 func rootFilter(_ *jinja.Context, a []any) (any, error) {
 	const name = "root() can only be used on numbers"
 	x, err := real(a[0])
-	if err != nil {
-		return nil, failBy(err, name)
-	}
 	if value.Equal(a[1], int64(2)) {
+		if err != nil {
+			return nil, failBy(err, name)
+		}
 		if x < 0 {
 			return nil, failBy(errDomain, name)
 		}
 		return math.Sqrt(x), nil
 	}
+	xerr := err
 	var base float64
 	if s, ok := value.Text(a[1]); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
@@ -110,6 +114,9 @@ func rootFilter(_ *jinja.Context, a []any) (any, error) {
 	}
 	if base == 0 {
 		return nil, errZeroDiv
+	}
+	if xerr != nil {
+		return nil, failBy(xerr, name)
 	}
 	r, err := pow(x, 1/base)
 	if err != nil && errors.Is(err, errDomain) {

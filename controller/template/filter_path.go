@@ -154,12 +154,12 @@ func realPath(p string) string {
 }
 
 func relPath(_ *jinja.Context, a []any) (any, error) {
+	if !value.Truth(a[0]) {
+		return nil, value.ValueErrorf("no path specified")
+	}
 	p, ok := value.Text(a[0])
 	if !ok {
 		return nil, value.TypeErrorf("expected str, bytes or os.PathLike object, not %s", lazyName(a[0]))
-	}
-	if p == "" {
-		return nil, value.ValueErrorf("no path specified")
 	}
 	start := "."
 	if a[1] != nil {

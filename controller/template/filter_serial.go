@@ -219,6 +219,8 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 			return tt.Text, nil
 		}
 		return plain(c, r, seen)
+	case value.Omitted:
+		return nil, value.Raise("RepresenterError", "('cannot represent an object', <<Omit>>)")
 	case *value.Undefined:
 		if v := vaulted(c, t); v != nil {
 			return v, nil
@@ -273,6 +275,8 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 			return nil, err
 		}
 		return plain(c, d, seen)
+	case jinja.Object:
+		return nil, value.Raise("RepresenterError", "('cannot represent an object', %s)", repr(c, t))
 	}
 	return v, nil
 }

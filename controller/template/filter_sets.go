@@ -1,6 +1,8 @@
 package template
 
 import (
+	"errors"
+
 	"volant/controller/jinja"
 	"volant/wire/value"
 )
@@ -68,8 +70,15 @@ func unique(c *jinja.Context, a []any) (any, error) {
 	args := jinja.Args{Pos: []any{a[0]}, Kw: []jinja.Kwarg{{Name: "case_sensitive", Value: truth(c, a[1])}, {Name: "attribute", Value: a[2]}}}
 	p, _ := jinja.Builtins.Filter("unique")
 	v, err := p.Call(c, args)
+	if u, ok := v.(*value.Undefined); ok && err == nil {
+		err = u
+	}
 	if err == nil {
 		return v, nil
+	}
+	var u *value.Undefined
+	if errors.As(err, &u) && u.Err == nil {
+		err = value.Raise("UndefinedError", "%s", u.Hint) // said as text, it is no longer undefined
 	}
 	if a[1] == false || a[2] != nil && truth(c, a[2]) {
 		return nil, failBy(err, "Jinja2's unique filter failed and we cannot fall back to Ansible's version as it does not support the parameters supplied.")
@@ -107,7 +116,11 @@ func pick(c *jinja.Context, a []any, want func(inSecond bool) bool) (any, error)
 		return nil, err
 	}
 	other, out := collect(y), &members{}
+	_, isDict := a[1].(*value.Dict)
 	for _, v := range x {
+		if isDict && !value.Hashable(v) {
+			return nil, value.TypeErrorf("unhashable type: '%s'", lazyName(v))
+		}
 		if want(other.has(v)) {
 			out.add(v)
 		}
@@ -233,6 +246,9 @@ func product(c *jinja.Context, a jinja.Args) (any, error) {
 		}
 		repeat = n
 	}
+	if repeat == 0 {
+		return value.ListOf(value.Tuple{}), nil
+	}
 	cols, err := columns(c, a)
 	if err != nil {
 		return nil, err
@@ -289,6 +305,9 @@ func choose(c *jinja.Context, a jinja.Args, fn string, need bool) (pool []any, r
 	}
 	if need && !have {
 		return nil, 0, value.TypeErrorf("%s() missing required argument 'r' (pos 2)", fn)
+	}
+	if need && !value.IsInt(rv) {
+		return nil, 0, value.TypeErrorf("'%s' object cannot be interpreted as an integer", value.TypeName(rv))
 	}
 	if pool, err = c.Items(a.Pos[0]); err != nil {
 		return nil, 0, err

@@ -329,10 +329,6 @@ var commentStyles = []struct{ name, beginning, decoration, end string }{
 }
 
 func comment(c *jinja.Context, a []any) (any, error) {
-	in, ok := value.Text(a[0])
-	if !ok {
-		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'replace'", lazyName(a[0]))
-	}
 	p := map[string]string{"newline": "\n"}
 	counts := map[string]int64{"prefix_count": 1, "postfix_count": 1}
 	style, _ := value.Text(a[1])
@@ -346,6 +342,10 @@ func comment(c *jinja.Context, a []any) (any, error) {
 	}
 	if !known {
 		return nil, &fault.Error{Msg: fmt.Sprintf("Invalid style %s.", value.Repr(a[1])), Help: "Available styles: " + strings.Join(names, ", ")}
+	}
+	in, ok := value.Text(a[0])
+	if !ok {
+		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'replace'", lazyName(a[0]))
 	}
 	kw := a[2].(*value.Dict)
 	if d, ok := kw.Str("decoration"); ok {

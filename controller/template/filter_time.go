@@ -18,10 +18,6 @@ var timeFilters = map[string]*jinja.Plugin{
 }
 
 func strftimeFilter(c *jinja.Context, a []any) (any, error) {
-	layout, ok := value.Text(a[0])
-	if !ok {
-		return nil, value.TypeErrorf("strftime() argument 1 must be str, not %s", lazyName(a[0]))
-	}
 	t := time.Now()
 	if s := of(c); s != nil {
 		t = s.e.opt.Now()
@@ -42,12 +38,24 @@ func strftimeFilter(c *jinja.Context, a []any) (any, error) {
 		}
 		t = time.Unix(int64(math.Floor(f)), 0)
 	}
+	layout, ok := value.Text(a[0])
+	if !ok {
+		return nil, value.TypeErrorf("strftime() argument 1 must be str, not %s", argName(a[0]))
+	}
 	if truth(c, a[2]) {
 		return Strftime(layout, t.UTC(), "GMT"), nil
 	}
 	t = t.Local()
 	zone, _ := t.Zone()
 	return Strftime(layout, t, zone), nil
+}
+
+// argName is what Python's C code calls the type of an argument.
+func argName(v any) string {
+	if v == nil {
+		return "None"
+	}
+	return lazyName(v)
 }
 
 // Strftime is C's strftime in the C locale; zone is what %Z gives.
@@ -211,11 +219,11 @@ var parsers = map[byte]string{
 func toDatetime(_ *jinja.Context, a []any) (any, error) {
 	in, ok := value.Text(a[0])
 	if !ok {
-		return nil, value.TypeErrorf("strptime() argument 1 must be str, not %s", lazyName(a[0]))
+		return nil, value.TypeErrorf("strptime() argument 1 must be str, not %s", argName(a[0]))
 	}
 	layout, ok := value.Text(a[1])
 	if !ok {
-		return nil, value.TypeErrorf("strptime() argument 2 must be str, not %s", lazyName(a[1]))
+		return nil, value.TypeErrorf("strptime() argument 2 must be str, not %s", argName(a[1]))
 	}
 	return strptime(in, layout)
 }

@@ -177,6 +177,18 @@ func (e *Engine) HasLookup(name string) bool {
 	return ok
 }
 
+// HasFilter reports whether a filter of that name can run.
+func (e *Engine) HasFilter(name string) bool {
+	_, ok := e.table.Filter(name)
+	return ok
+}
+
+// HasTest reports whether a test of that name can run.
+func (e *Engine) HasTest(name string) bool {
+	_, ok := e.table.Test(name)
+	return ok
+}
+
 func (s *Scope) lookup(l *LookupCall) (any, error) {
 	p, ok := s.e.lookup(l.Name)
 	if !ok {

@@ -101,6 +101,11 @@ func templateLookup(l *LookupCall) ([]any, error) {
 		return nil, err
 	}
 	o.NoTrimBlocks = !trim
+	for _, name := range []string{"convert_data", "jinja2_native"} {
+		if l.Opts.Has(name) {
+			l.Scope.deprecate(name+" option. Reason: This option is no longer used in the Ansible Core code base.\nAlternatives: Jinja2 native mode is now the default and only option, which is mutually exclusive with this option.", nil, "", "2.23")
+		}
+	}
 	extra, _ := l.Opts.Lookup("template_vars").(*value.Dict)
 	var out []any
 	for _, term := range l.Terms {

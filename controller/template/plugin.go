@@ -73,6 +73,9 @@ func typeRepr(v any) string {
 	case *value.List, *value.Dict, value.Tuple:
 		return "<class 'ansible._internal._templating._lazy_containers." + lazyName(v) + "'>"
 	}
+	if v == value.Omit {
+		return "<class 'ansible._internal._templating._utils._OmitType'>"
+	}
 	return "<class '" + value.TypeName(v) + "'>"
 }
 

@@ -2,6 +2,7 @@ package template
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -203,16 +204,23 @@ func vaultedFileTest(_ *jinja.Context, a []any) (any, error) {
 	if !ok {
 		p = value.Str(a[0])
 	}
+	bytesError := func(err error) error { // Python opened the path as bytes
+		var e *value.Exception
+		if errors.As(osError(err, p), &e) {
+			return value.Raise(e.Class, "%sb%s", strings.TrimSuffix(e.Msg, value.Repr(p)), value.Repr(p))
+		}
+		return err
+	}
 	f, err := os.Open(p)
 	if err != nil {
-		return nil, fail(osError(err, p))
+		return nil, fail(bytesError(err))
 	}
 	defer f.Close()
 	head := make([]byte, 64)
 	n, err := f.Read(head)
 	if err != nil && n == 0 {
 		if st, serr := f.Stat(); serr == nil && st.IsDir() {
-			return nil, fail(osError(err, p))
+			return nil, fail(bytesError(err))
 		}
 		return false, nil
 	}
