@@ -93,20 +93,30 @@ func (r *copyRun) covered() error {
 	if err := usableMode(a.DirMode); err != nil {
 		return err
 	}
-	if a.Validate != nil {
-		parts := strings.Split(strings.ReplaceAll(*a.Validate, "%%", "\x00"), "%s")
-		text := strings.Join(parts, "")
-		if strings.Contains(text, "%") || len(parts) > 2 || strings.Contains(*a.Validate, "\x00") {
-			return handBack("validate has a format of its own")
-		}
-		if len(parts) == 2 {
-			r.validateFormat = func(path string) string { return strings.ReplaceAll(strings.Join(parts, path), "\x00", "%") }
-		}
+	var err error
+	if r.validateFormat, err = validateFormat(a.Validate); err != nil {
+		return err
 	}
 	if !strings.Contains(r.dest, "/") {
 		r.dest = "./" + r.dest
 	}
 	return nil
+}
+
+// validateFormat reads the command of `validate`, in which %s stands for the
+// file; nil when it has none. A format that does more is handed back.
+func validateFormat(v *string) (func(string) string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	parts := strings.Split(strings.ReplaceAll(*v, "%%", "\x00"), "%s")
+	if strings.Contains(strings.Join(parts, ""), "%") || len(parts) > 2 || strings.Contains(*v, "\x00") {
+		return nil, handBack("validate has a format of its own")
+	}
+	if len(parts) < 2 {
+		return nil, nil
+	}
+	return func(path string) string { return strings.ReplaceAll(strings.Join(parts, path), "\x00", "%") }, nil
 }
 
 // lookAtSource reads what src is like and its checksums.
@@ -298,7 +308,8 @@ func (r *copyRun) install(ctx context.Context) error {
 		}
 		from, shown = tmp, tmp
 	}
-	return r.atomicMove(from, shown, r.dest, !a.RemoteSrc)
+	m := &mover{call: r.call, unsafe: a.Unsafe, raised: r.failedCopy}
+	return m.atomicMove(from, shown, r.dest, !a.RemoteSrc)
 }
 
 // failedCopy is what the module makes of an OSError while it copies.
@@ -320,26 +331,31 @@ func (r *copyRun) validate(ctx context.Context) error {
 	if r.validateFormat == nil {
 		return fail("validate must contain %s: " + *a.Validate)
 	}
-	words, err := proc.Split(r.validateFormat(r.src))
+	got, err := r.runLine(ctx, r.validateFormat(r.src))
 	if err != nil {
-		return raise(err.Error())
-	}
-	for i, w := range words {
-		words[i] = r.args().ExpandPath(w)
-	}
-	if len(words) == 0 {
-		return fail("validate must contain %s: " + *a.Validate)
-	}
-	got, err := r.run(ctx, &command{argv: words})
-	if err != nil {
-		oe, ok := err.(*osError) //nolint:errorlint // as run makes it
-		if !ok {
-			return err
-		}
-		return failBecause(oe, "Error executing command.", "rc", int64(oe.errno), "stdout", "", "stderr", "", "cmd", cleanArgs(words))
+		return err
 	}
 	if got.rc != 0 {
 		return fail("failed to validate", "exit_status", int64(got.rc), "stdout", string(got.stdout), "stderr", string(got.stderr))
 	}
 	return nil
+}
+
+// runLine is run_command of a line of words.
+func (c *call) runLine(ctx context.Context, line string) (*ran, error) {
+	words, err := proc.Split(line)
+	if err != nil {
+		return nil, raise(err.Error())
+	}
+	for i, w := range words {
+		words[i] = c.args().ExpandPath(w)
+	}
+	if len(words) == 0 {
+		return nil, raise("list index out of range")
+	}
+	got, err := c.run(ctx, &command{argv: words})
+	if oe, ok := err.(*osError); ok { //nolint:errorlint // as run makes it
+		return nil, failBecause(oe, "Error executing command.", "rc", int64(oe.errno), "stdout", "", "stderr", "", "cmd", cleanArgs(words))
+	}
+	return got, err
 }

@@ -133,10 +133,18 @@ func (c *call) backupLocal(ctx context.Context, fn string) (string, error) {
 	return name, nil
 }
 
+// mover is how a file is put in the place of another.
+type mover struct {
+	*call
+	unsafe bool // write in place where a rename cannot be
+	// raised makes the module's error of an OSError that nothing else explains.
+	raised func(err error, path string) error
+}
+
 // atomicMove renames from to dest. With keep, a dest that is there hands its
 // owner, mode and attributes on; a new file gets what the umask leaves. shown
 // is the name of the source in messages.
-func (r *copyRun) atomicMove(from, shown, dest string, keep bool) error {
+func (r *mover) atomicMove(from, shown, dest string, keep bool) error {
 	to := r.p(dest)
 	var was *syscall.Stat_t
 	there := exists(to)
@@ -153,7 +161,7 @@ func (r *copyRun) atomicMove(from, shown, dest string, keep bool) error {
 			err = touchNow(from)
 		}
 		if err != nil && err != syscall.EPERM {
-			return r.failedCopy(err, shown)
+			return r.raised(err, shown)
 		}
 	}
 	if err := syscall.Rename(from, to); err != nil {
@@ -167,15 +175,15 @@ func (r *copyRun) atomicMove(from, shown, dest string, keep bool) error {
 		}
 	}
 	if !there {
-		return r.newFile(to)
+		return r.newFile(to, dest)
 	}
 	return nil
 }
 
 // newFile gives a file that was not there before what creating it would have.
-func (r *copyRun) newFile(to string) error {
+func (r *mover) newFile(to, dest string) error {
 	if err := syscall.Chmod(to, 0o666&^r.umask()); err != nil {
-		return r.failedCopy(err, r.dest)
+		return r.raised(err, dest)
 	}
 	gid := os.Getegid()
 	var dir syscall.Stat_t
@@ -187,7 +195,7 @@ func (r *copyRun) newFile(to string) error {
 }
 
 // moveAcross replaces dest by way of a temporary file beside it.
-func (r *copyRun) moveAcross(from, shown, dest string, was *syscall.Stat_t, keep bool) error {
+func (r *mover) moveAcross(from, shown, dest string, was *syscall.Stat_t, keep bool) error {
 	to := r.p(dest)
 	unsafe := func() error {
 		if err := copyContent(from, to, 0o666); err != nil {
@@ -197,7 +205,7 @@ func (r *copyRun) moveAcross(from, shown, dest string, was *syscall.Stat_t, keep
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(to), ".ansible_tmp*"+filepath.Base(to))
 	if err != nil {
-		if r.a.Unsafe {
+		if r.unsafe {
 			return unsafe()
 		}
 		return raise("The destination directory "+value.Repr(dirname(dest))+" is not writable by the current user.", asOSError(err, dirname(dest), false).Error())
@@ -224,13 +232,13 @@ func (r *copyRun) moveAcross(from, shown, dest string, was *syscall.Stat_t, keep
 		err = r.keepOwner(tmp.Name(), was)
 	}
 	if err != nil {
-		if r.a.Unsafe {
+		if r.unsafe {
 			return unsafe()
 		}
 		return raise("Failed to replace "+value.Repr(dest)+" with "+value.Repr([]byte(shown))+".", asOSError(err, shown, true).Error())
 	}
 	if err := syscall.Rename(tmp.Name(), to); err != nil {
-		if r.a.Unsafe && err == syscall.EBUSY {
+		if r.unsafe && err == syscall.EBUSY {
 			from = tmp.Name()
 			return unsafe()
 		}
@@ -240,7 +248,7 @@ func (r *copyRun) moveAcross(from, shown, dest string, was *syscall.Stat_t, keep
 	return nil
 }
 
-func (r *copyRun) keepOwner(tmp string, was *syscall.Stat_t) error {
+func (r *mover) keepOwner(tmp string, was *syscall.Stat_t) error {
 	var st syscall.Stat_t
 	err := syscall.Stat(tmp, &st)
 	if err == nil && was != nil && (st.Uid != was.Uid || st.Gid != was.Gid) {

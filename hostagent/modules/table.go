@@ -7,6 +7,7 @@ var Table = map[string]Module{
 	"command":         commandModule,
 	"copy":            native(copyModule, unsafeWritesRule),
 	"file":            native(fileModule, unsafeWritesRule),
+	"lineinfile":      native(lineinfile, lineinfileRules...),
 	"ping":            native(ping),
 	"raw":             rawModule,
 	"setup":           native(setup, emptyFilter),
