@@ -23,6 +23,9 @@ type downCmd struct {
 
 // Run ends what lab.json names, each process only if it is still that very one.
 func (c *downCmd) Run(ctx context.Context) error {
+	if !exists(filepath.Join(c.Dir, "lab.json")) {
+		return nil
+	}
 	unlock, err := lock(filepath.Join(c.Dir, ".lock"))
 	if err != nil {
 		return err

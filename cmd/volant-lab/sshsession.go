@@ -147,7 +147,12 @@ func (s *sshServer) runProgram(ch ssh.Channel, args, env []string, tty *terminal
 	if tty != nil {
 		tty.inner.Close()
 	}
-	out.Wait()
+	read := make(chan struct{})
+	go func() { out.Wait(); close(read) }() // ends with the output, or with the channel
+	select {
+	case <-read:
+	case <-deaf: // a write to the channel may wait for ever
+	}
 	err := cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
