@@ -208,6 +208,7 @@ func (c *Default) item(e Item) {
 		c.needBanner(e.Task)
 		problems(c.d, e.Outcome, shown, c.opt.FailedStderr)
 		cleanResult(e.Task, shown)
+		label = pyText(itemLabel(shown))
 		c.d.print(fmt.Sprintf("failed: [%s] (item=%s) => %s", host, label, c.dump(shown)), "error", c.opt.FailedStderr)
 	case Skipped:
 		if !c.opt.ShowSkipped {
@@ -216,6 +217,7 @@ func (c *Default) item(e Item) {
 		c.needBanner(e.Task)
 		problems(c.d, e.Outcome, shown, c.opt.FailedStderr)
 		cleanResult(e.Task, shown)
+		label = pyText(itemLabel(shown))
 		msg := fmt.Sprintf("skipping: [%s] => (item=%s) ", e.Host, label)
 		if c.verbose(shown, 0) {
 			msg += " => " + c.dump(shown)

@@ -27,6 +27,7 @@ type batch struct {
 	all    []string // names of every host of the play's pattern
 	// removed counts how often a host was taken out; a rescue takes one back.
 	removed map[string]int
+	carried []string // failed in other batches or plays
 	endPlay bool
 	pinned  bool
 	dirty   bool // removed changed since variables were told
@@ -117,6 +118,9 @@ func (b *batch) code(code int) int {
 	}
 	if len(b.r.unreachable) > 0 {
 		return CodeUnreachable
+	}
+	if len(b.carried) > 0 {
+		return CodeFailed
 	}
 	for _, h := range b.hosts {
 		if h.cur.Failed() {

@@ -213,6 +213,17 @@ func (x *exec) loopControl(ctx context.Context) (*loopVars, error) {
 			f.set(v)
 		}
 	}
+	for _, n := range []struct {
+		name string
+		raw  any
+	}{{l.name, c.LoopVar}, {l.index, c.IndexVar}} {
+		if n.raw == nil || n.name == "" {
+			continue
+		}
+		if err := playbook.CheckVariableName(n.name, value.PosOf(n.raw)); err != nil {
+			return nil, err
+		}
+	}
 	l.label = c.Label
 	switch b := c.BreakWhen.(type) {
 	case nil:

@@ -37,6 +37,7 @@ func (b *batch) includes(ctx context.Context, step *compile.Step, done []finishe
 		case err != nil:
 			b.r.opt.Display.Error(err, true)
 			for _, f := range inc.results {
+				f.o.Value.Delete("include_args")
 				f.o.Value.Set("failed", true)
 				f.o.Value.Set("reason", fault.Brief(err))
 				f.o.Status = events.Failed

@@ -34,6 +34,7 @@ type item struct {
 // one runs one item and makes its outcome, whatever happens.
 func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
 	it := &item{exec: x, v: v, out: &outcome{task: x.ev}}
+	it.unvalidated()
 	begin := time.Now()
 	res, err := it.run(ctx)
 	if res != nil && err == nil {
@@ -54,6 +55,20 @@ func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
 	o.marked = x.touched
 	o.Timing.Total = time.Since(begin)
 	return o
+}
+
+// unvalidated takes the keywords that matter to a failed item as they are
+// written: they hold until the item gets as far as rendering them.
+func (it *item) unvalidated() {
+	kw := it.step.Keywords
+	it.out.ignoreErrors = truthy(kw.Value(playbook.IgnoreErrors))
+	it.out.ignoreUnreach = truthy(kw.Value(playbook.IgnoreUnreachable))
+	it.out.runOnce = truthy(kw.Value(playbook.RunOnce))
+	if d := kw.Value(playbook.DelegateTo); truthy(d) {
+		ev := *it.out.task
+		ev.DelegateTo = text(d)
+		it.out.task = &ev
+	}
 }
 
 // noLog marks the result of an item that must not be shown.
@@ -142,6 +157,9 @@ func (it *item) delegation(ctx context.Context) error {
 		return err
 	}
 	if v == value.Omit {
+		ev := *it.out.task
+		ev.DelegateTo = ""
+		it.out.task = &ev
 		return nil
 	}
 	if !truthy(v) {
@@ -278,7 +296,36 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 		}
 		out.Dict.Set(lazy, v)
 	}
+	if short == "set_fact" {
+		if err := it.renderKeys(s, out.Dict); err != nil {
+			return err
+		}
+	}
 	it.args = out
+	return nil
+}
+
+// renderKeys renders the names of set_fact that are templates.
+func (it *item) renderKeys(s *template.Scope, args *value.Dict) error {
+	for i := range args.Len() {
+		k, _ := args.At(i)
+		name, _ := value.Text(k)
+		if !strings.Contains(name, "{{") {
+			continue
+		}
+		v, _, err := s.Render(value.NewTemplate(name, it.task.Args.KeyPos(name)))
+		if err != nil {
+			return err
+		}
+		out := value.NewDict(args.Len())
+		for old, e := range args.All() {
+			if old == k {
+				old = text(v)
+			}
+			out.Set(old, e)
+		}
+		*args = *out
+	}
 	return nil
 }
 
@@ -438,7 +485,7 @@ func (it *item) judge(ctx context.Context, res Dict, attempt, retries int, until
 			it.v.Set(register, seen(res), it.touched)
 		}
 	}
-	it.takeFacts(res)
+	it.takeFacts(it.v, res)
 	if !res.Has("failed") {
 		rc, ok := res.Get("rc")
 		res.Set("failed", ok && !zeroRC(rc))
@@ -536,32 +583,32 @@ func (it *item) verdicts(ctx context.Context, res Dict, set func()) error {
 }
 
 // takeFacts shows facts of the result to conditions that follow.
-func (it *item) takeFacts(res Dict) {
+func (it *item) takeFacts(v *vars.Context, res Dict) {
 	facts, ok := res.Lookup("ansible_facts").(*value.Dict)
 	short := actions.Short(it.resolved)
 	if !ok || short == "debug" {
 		return
 	}
 	if short == "set_fact" || short == "include_vars" {
-		for k, v := range facts.All() {
+		for k, f := range facts.All() {
 			if n, ok := value.Text(k); ok {
-				it.v.Set(n, v, it.touched)
+				v.Set(n, f, it.touched)
 			}
 		}
 		return
 	}
 	named := value.NewDict(facts.Len())
-	if old, _, ok := it.v.Lookup("ansible_facts"); ok {
+	if old, _, ok := v.Lookup("ansible_facts"); ok {
 		if d, ok := old.(*value.Dict); ok {
 			named.Update(d)
 		}
 	}
 	named.Update(vars.Named(facts))
-	it.v.Set("ansible_facts", named, true)
+	v.Set("ansible_facts", named, true)
 	if it.r.opt.Config.Bool("INJECT_FACTS_AS_VARS") {
-		for k, v := range vars.CleanFacts(facts, nil).All() {
+		for k, f := range vars.CleanFacts(facts, nil).All() {
 			if n, ok := value.Text(k); ok {
-				it.v.Set(n, v, true)
+				v.Set(n, f, true)
 			}
 		}
 	}
@@ -569,6 +616,9 @@ func (it *item) takeFacts(res Dict) {
 
 // finish adds to the result what the coordinator acts on.
 func (it *item) finish(res Dict) {
+	if it.v != it.vars {
+		it.takeFacts(it.vars, res) // items that follow see them
+	}
 	if it.f.notifySet {
 		it.out.notify = it.f.notify
 	}

@@ -209,16 +209,7 @@ func (b *batch) endAll() (any bool) {
 
 // rehost brings the list of all hosts of the play up to date.
 func (b *batch) rehost() (err error) {
-	b.r.opt.Store.Inventory(func(inv *inventory.Inventory) {
-		var all []*inventory.Host
-		if all, err = inv.Match(b.values.Hosts...); err != nil {
-			return
-		}
-		b.all = nil
-		for _, h := range all {
-			b.all = append(b.all, h.Name)
-		}
-	})
+	b.all, err = b.r.selectHosts(b.values)
 	b.dirty = true
 	return err
 }

@@ -39,7 +39,7 @@ type included struct {
 // captured is what a failed module said, kept in its result under "exception"
 // so that actions that rework the result pass it on. It never leaves the
 // executor.
-type captured struct{ msg string }
+type captured struct{ err error }
 
 // unavailable is what playbooks see under "exception".
 const unavailable = "(traceback unavailable)"
@@ -129,18 +129,19 @@ func (x *exec) normalize(res Dict) error {
 	if m, ok := res.Get("msg"); ok {
 		msg = text(m)
 	}
+	var inner error = &fault.Error{Msg: msg}
 	if c, ok := exc.(*captured); ok {
-		word, msg = "Module failed.", c.msg
+		word, inner = "Module failed.", c.err
 	}
 	res.Set("exception", unavailable)
 	if !failed {
 		return nil
 	}
-	inner := &fault.Error{Msg: word, Cause: &fault.Error{Msg: msg}}
+	block := x.block(&fault.Error{Msg: word, Cause: inner})
 	if !res.Has("msg") {
-		res.Set("msg", fault.Brief(inner))
+		res.Set("msg", fault.Brief(block))
 	}
-	return x.block(inner)
+	return block
 }
 
 func text(v any) string {

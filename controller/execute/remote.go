@@ -9,6 +9,7 @@ import (
 
 	"volant/actions"
 	"volant/controller/events"
+	"volant/controller/fault"
 	"volant/controller/fleet"
 	"volant/controller/union"
 	"volant/stage"
@@ -238,10 +239,42 @@ func (h *remote) received(res Dict) {
 		if m, ok := res.Get("msg"); ok {
 			msg = text(m)
 		}
-		res.Set("exception", &captured{msg: msg})
+		err := summary(exc, 0)
+		if err == nil {
+			err = &fault.Error{Msg: msg}
+		}
+		res.Set("exception", &captured{err})
 	} else if had {
 		res.Delete("exception")
 	}
+}
+
+// maxCauses bounds the chain of errors that a module's result describes.
+const maxCauses = 10
+
+// summary is the error that a module described in its result: an ErrorSummary,
+// or the event of one.
+func summary(v any, depth int) error {
+	d, ok := v.(*value.Dict)
+	if !ok || depth > maxCauses {
+		return nil
+	}
+	if ev, ok := d.Lookup("event").(*value.Dict); ok {
+		d = ev
+	}
+	msg, ok := d.Str("msg")
+	if !ok {
+		return nil
+	}
+	e := &fault.Error{Msg: msg}
+	e.Help, _ = d.Str("help_text")
+	if chain, ok := d.Lookup("chain").(*value.Dict); ok {
+		follow, has := chain.Get("follow")
+		if next := summary(chain.Lookup("event"), depth+1); next != nil && (!has || truthy(follow)) {
+			e.Cause = next
+		}
+	}
+	return e
 }
 
 // lines splits as Python's splitlines.

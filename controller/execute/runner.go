@@ -111,6 +111,9 @@ func (r *Runner) play(ctx context.Context, p *playbook.Play) (stop bool, code in
 		return true, 0, err
 	}
 	p.Vars.Update(prompted)
+	if _, err := r.opt.Store.Play(p, "", nil).For(ctx, "", nil, nil); err != nil {
+		return true, 0, err
+	}
 	v, err := r.opt.Loader.Finish(p)
 	if err != nil {
 		return true, 0, err
@@ -271,6 +274,7 @@ func (r *Runner) batch(ctx context.Context, p *playbook.Play, v *playbook.Values
 			b.markFailed(h)
 		} else {
 			b.removed[name]++
+			b.carried = append(b.carried, name)
 		}
 	}
 	for name := range r.unreachable {
@@ -284,6 +288,9 @@ func (r *Runner) batch(ctx context.Context, p *playbook.Play, v *playbook.Values
 		if h.cur.Failed() {
 			r.failed[h.name] = true
 		}
+	}
+	for _, name := range b.carried {
+		r.failed[name] = true
 	}
 	return code, b.endPlay, nil
 }
@@ -358,7 +365,7 @@ func (r *Runner) prompt(ctx context.Context, name string, d *value.Dict) (any, e
 	if !truthy(answer) && hasDef {
 		answer = def
 	}
-	return answer, nil
+	return text(answer), nil
 }
 
 // retryFile writes the hosts to run again where the configuration asks for it.
@@ -411,14 +418,7 @@ func (r *Runner) newBatch(p *playbook.Play, v *playbook.Values, hosts []string) 
 		msgs: make(chan message, 256),
 	}
 	b.vars = r.opt.Store.Play(plan.Play, v.Name, nil)
-	r.opt.Store.Inventory(func(inv *inventory.Inventory) {
-		all, err1 := inv.Match(v.Hosts...)
-		err = err1
-		for _, h := range all {
-			b.all = append(b.all, h.Name)
-		}
-	})
-	if err != nil {
+	if b.all, err = r.selectHosts(v); err != nil {
 		return nil, err
 	}
 	for i, name := range hosts {

@@ -129,8 +129,11 @@ func (p *Play) readVarsFiles(ctx context.Context, c *Context) ([]*value.Dict, er
 				continue
 			}
 			data, _, err := p.store.opt.Files.LoadFile(path)
-			if err != nil {
+			switch {
+			case err != nil && (fault.KindOf(err) == fault.Parser || fault.KindOf(err) == fault.Undefined):
 				return nil, err
+			case err != nil:
+				return nil, fault.New(fault.Generic, value.Pos{}, "Invalid vars_files file %s.", value.Repr(path)).Because(err)
 			}
 			dicts, err := varDicts(data)
 			if err != nil {
