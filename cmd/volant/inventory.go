@@ -84,7 +84,8 @@ func inventoryMain(ctx context.Context, p *process, args []string) error {
 		return nil
 	}
 	if err := os.WriteFile(j.absolute(opt.Output), []byte(text), 0o666); err != nil { //nolint:gosec // as the operator's umask says
-		return plainError("Unable to write to destination file %s: %s", value.Repr(opt.Output), pythonError(err, opt.Output))
+		return plainError("Unable to write to destination file %s: %s", value.Repr(opt.Output),
+			strings.Replace(pythonError(err, opt.Output), ": '", ": b'", 1))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -95,12 +96,37 @@ type vaultArgs struct {
 
 // vaultRun is one run of the vault command.
 type vaultRun struct {
-	p       *process
-	c       *config.Config
-	d       *events.Display
-	v       *vault.Vault
-	secret  vault.Secret // to encrypt with
-	newTerm *prompter
+	p      *process
+	c      *config.Config
+	d      *events.Display
+	v      *vault.Vault
+	secret vault.Secret // to encrypt with
+	asks   vault.Terminal
+}
+
+// lineTerminal asks where there is no terminal: it reads lines of standard
+// input, as the reference's getpass falls back to.
+type lineTerminal struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// Prompt implements vault.Terminal.
+func (t lineTerminal) Prompt(msg string, _ bool) (string, error) {
+	fmt.Fprint(t.out, msg)
+	line, err := t.in.ReadString('\n')
+	if err != nil && line == "" {
+		return "", io.EOF
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+// terminalOf is who answers questions of the vault.
+func terminalOf(p *process) vault.Terminal {
+	if t := newPrompter(p); t != nil {
+		return t
+	}
+	return lineTerminal{bufio.NewReader(p.stdin), p.stderr}
 }
 
 // vaultMain encrypts, decrypts and edits.
@@ -141,12 +167,12 @@ func vaultMain(ctx context.Context, p *process, args []string) error {
 	if output != "" && output != "-" && !filepath.IsAbs(output) {
 		output = filepath.Join(p.dir, output)
 	}
-	r := &vaultRun{p: p, c: c, d: d, v: vault.New(), newTerm: newPrompter(p)}
+	r := &vaultRun{p: p, c: c, d: d, v: vault.New(), asks: terminalOf(p)}
 	r.v.MatchID, r.v.DefaultID = c.Bool("DEFAULT_VAULT_ID_MATCH"), c.String("DEFAULT_VAULT_IDENTITY")
 	fresh := action == "encrypt" || action == "encrypt_string" || action == "create"
 	w := vaultWanted(p, c, common.vaultOptions)
 	w.AutoPrompt, w.New = true, fresh
-	secrets, err := r.v.Load(ctx, w, r.newTerm, d)
+	secrets, err := r.v.Load(ctx, w, r.asks, d)
 	if err != nil {
 		return err
 	}
@@ -493,7 +519,7 @@ func (r *vaultRun) rekey(ctx context.Context, names []string, id, newID, newFile
 	if f := r.c.String("DEFAULT_VAULT_PASSWORD_FILE"); f != "" {
 		w.PasswordFiles = append(w.PasswordFiles, f)
 	}
-	secrets, err := vault.New().Load(ctx, w, r.newTerm, r.d)
+	secrets, err := vault.New().Load(ctx, w, r.asks, r.d)
 	if err != nil {
 		return err
 	}
@@ -543,7 +569,7 @@ func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt
 		return optionsError("The --prompt option is not supported if also reading input from stdin")
 	}
 	if prompt {
-		name, err := r.newTerm.Prompt("Variable name (enter for no name): ", false)
+		name, err := r.asks.Prompt("Variable name (enter for no name): ", false)
 		if err != nil {
 			return fmt.Errorf("asking for the string: %w", err)
 		}
@@ -551,7 +577,7 @@ func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt
 		if show {
 			msg = "String to encrypt:"
 		}
-		text, err := r.newTerm.Prompt(msg, !show)
+		text, err := r.asks.Prompt(msg, !show)
 		if err != nil {
 			return fmt.Errorf("asking for the string: %w", err)
 		}

@@ -133,7 +133,7 @@ func (c *constructed) host(h *Host, compose, groups *value.Dict, keyed *value.Li
 		v, err := c.compose(expr, vars)
 		if err != nil {
 			if c.strict {
-				return fault.New(fault.Generic, value.Pos{}, "Could not set %s for host %s: %s", value.Str(k), h.Name, err)
+				return during(fault.New(fault.Generic, value.Pos{}, "Could not set %s for host %s: %s", value.Str(k), h.Name, err))
 			}
 			continue
 		}
@@ -149,7 +149,7 @@ func (c *constructed) host(h *Host, compose, groups *value.Dict, keyed *value.Li
 		yes, err := c.inv.opt.Templar.Condition(c.ctx, cond, vars)
 		if err != nil {
 			if c.strict {
-				return parserError("Could not add host %s to group %s: %s", h.Name, name, err)
+				return during(parserError("Could not add host %s to group %s: %s", h.Name, name, err))
 			}
 			continue
 		}
@@ -199,7 +199,7 @@ func (c *constructed) keyed(h *Host, entry, vars *value.Dict) error {
 	key, err := c.compose(entry.Lookup("key"), vars)
 	if err != nil {
 		if c.strict {
-			return parserError("Could not generate group for host %s from %s entry: %s", h.Name, value.Str(entry.Lookup("key")), err)
+			return during(parserError("Could not generate group for host %s from %s entry: %s", h.Name, value.Str(entry.Lookup("key")), err))
 		}
 		return nil
 	}
@@ -260,7 +260,7 @@ func (c *constructed) keyed(h *Host, entry, vars *value.Dict) error {
 		case isText:
 			names = []string{text}
 		default:
-			return parserError("Invalid group name format, expected a string or a list of them or dictionary, got: <class '%s'>", value.TypeName(key))
+			return parserError("Invalid group name format, expected a string or a list of them or dictionary, got: %s", className(key))
 		}
 	}
 	safe := func(s string) string { return safeName(s, c.inv.set.badNames, true, true, c.inv.opt.Sink) }

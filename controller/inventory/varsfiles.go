@@ -85,8 +85,8 @@ func (d *VarsDirs) load(base, kind, name string) (*value.Dict, error) {
 			vars, ok := v.(*value.Dict)
 			if !ok {
 				err = fault.New(fault.Parser, value.Pos{},
-					"Could not process %s: failed to combine variables, expected dicts but got a 'dict' and a '%s': \n%s\n%s",
-					value.Repr(file), taggedName(v), "{}", value.Str(v))
+					"Could not process %s: failed to combine variables, expected dicts but got a 'dict' and a '%s'.",
+					value.Repr(file), taggedName(v))
 			} else {
 				r.vars = CombineVars(r.vars, vars, d.merge)
 			}
