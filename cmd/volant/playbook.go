@@ -131,6 +131,9 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	case opt.ListHosts || opt.ListTasks || opt.ListTags:
 		return j.list(loader, opt, copt)
 	}
+	if err := j.preflight(loader, names, opt, copt); err != nil {
+		return err
+	}
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","))
 	bus, err := j.bus(opt)
 	if err != nil {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"volant/controller/compile"
+	"volant/controller/execute"
+	"volant/controller/playbook"
+	"volant/hostagent/modules"
+)
+
+// preflight names what of the playbooks cannot run here, before anything is
+// connected. A playbook that does not load is left for the run to report.
+func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playbookOptions, copt compile.Options) error {
+	support := &compile.Have{
+		Catalog: names, Natives: slices.Sorted(maps.Keys(modules.Table)),
+		Filter: j.engine.HasFilter, Test: j.engine.HasTest, Lookup: j.engine.HasLookup,
+		Connections: []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"},
+		Becomes:     []string{"sudo", "su", "doas", "dzdo", "sudosu", "pfexec", "ksu"},
+		Strategies:  []string{"linear", "free", "host_pinned", "debug"},
+	}
+	var plays []*playbook.Play
+	for _, f := range opt.Playbook {
+		book, err := l.Quiet().Load(f)
+		if err != nil {
+			continue
+		}
+		plays = append(plays, book.Plays...)
+		support.Dirs = append(support.Dirs, filepath.Dir(j.absolute(f)))
+	}
+	hosts := func(p *playbook.Play) bool {
+		list, err := j.inv.Select(p.Values.Hosts...)
+		return err == nil && len(list) > 0
+	}
+	warn := first(opt.Unsupported, j.config.String("VOLANT_UNSUPPORTED")) == "warn"
+	return compile.Report(compile.Check(l, plays, copt, support, hosts), warn, j.display)
+}
