@@ -119,7 +119,7 @@ func (c *Context) unsafe(v any, name string) *value.Undefined {
 // attribute finds a method or attribute, not an item.
 func (c *Context) attribute(v any, name string) (any, bool, error) {
 	if m := methodOf(v, name); m != nil {
-		return &bound{v, m}, true, nil
+		return &bound{recv: v, m: m}, true, nil
 	}
 	if o, ok := v.(Attributer); ok {
 		if a, ok, err := o.Attr(c, name); ok || err != nil {

@@ -82,6 +82,8 @@ func (p *compiler) scan(body []stmt) {
 		case *attrExpr:
 			p.t.mutates = p.t.mutates || mutators[x.name]
 			p.t.counts = p.t.counts || x.name == "count"
+		case *nameExpr:
+			p.t.escapes = p.t.escapes || x.name == "self"
 		case *constExpr:
 			if s, ok := x.v.(string); ok {
 				p.t.mutates = p.t.mutates || mutators[s]
@@ -91,6 +93,12 @@ func (p *compiler) scan(body []stmt) {
 		switch s.(type) {
 		case *blockStmt, *extendsStmt, *includeStmt, *importStmt, *fromStmt:
 			p.t.shares = true
+		case *macroStmt, *callStmt:
+			p.t.escapes = true
+		case *forStmt:
+			if f := s.(*forStmt); f.recursive || uses(f.body, "loop") {
+				p.t.escapes = true // a loop object refers to its frame
+			}
 		}
 	})
 }

@@ -49,7 +49,7 @@ func (a *compiledArgs) eval(c *Context, f *frame, first any, lead bool, fn strin
 	if lead {
 		n++
 	}
-	args := Args{Pos: make([]any, 0, n)}
+	args := Args{Pos: make([]any, 0, n+2)} // room for defaults, see Bind
 	if lead {
 		args.Pos = append(args.Pos, first)
 	}
@@ -201,13 +201,14 @@ func (p *compiler) method(x *attrExpr, args *compiledArgs) (eval, error) {
 		return nil, err
 	}
 	name := x.name
+	called := name + "()"
 	return func(c *Context, f *frame) (any, error) {
 		v, err := recv(c, f)
 		if err != nil {
 			return nil, err
 		}
 		if m := methodOf(v, name); m != nil {
-			as, err := args.eval(c, f, nil, false, name+"()")
+			as, err := args.eval(c, f, nil, false, called)
 			if err != nil {
 				return nil, err
 			}
@@ -217,7 +218,7 @@ func (p *compiler) method(x *attrExpr, args *compiledArgs) (eval, error) {
 		if err != nil {
 			return nil, err
 		}
-		as, err := args.eval(c, f, nil, false, name+"()")
+		as, err := args.eval(c, f, nil, false, called)
 		if err != nil {
 			return nil, err
 		}
@@ -257,12 +258,13 @@ func (p *compiler) filter(x *filterExpr, text eval) (eval, error) {
 		return nil, err
 	}
 	name := x.name
+	called := name + "()"
 	return func(c *Context, f *frame) (any, error) {
 		v, err := in(c, f)
 		if err != nil {
 			return nil, err
 		}
-		as, err := args.eval(c, f, v, true, name+"()")
+		as, err := args.eval(c, f, v, true, called)
 		if err != nil {
 			return nil, err
 		}
@@ -287,12 +289,13 @@ func (p *compiler) test(x *testExpr) (eval, error) {
 		return nil, err
 	}
 	name := x.name
+	called := name + "()"
 	return func(c *Context, f *frame) (any, error) {
 		v, err := in(c, f)
 		if err != nil {
 			return nil, err
 		}
-		as, err := args.eval(c, f, v, true, name+"()")
+		as, err := args.eval(c, f, v, true, called)
 		if err != nil {
 			return nil, err
 		}

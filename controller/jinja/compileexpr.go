@@ -474,6 +474,7 @@ func (p *compiler) attr(x *attrExpr) (eval, error) {
 	}
 	name := x.name
 	_, isMethod := dictMethods[name]
+	literal := isLiteral(x.x)
 	plain := !isMethod && name[0] != '_'
 	return func(c *Context, f *frame) (any, error) {
 		v, err := e(c, f)
@@ -486,7 +487,11 @@ func (p *compiler) attr(x *attrExpr) (eval, error) {
 			}
 			return c.noAttr(d, name), nil
 		}
-		return c.GetAttr(v, name)
+		w, err := c.GetAttr(v, name)
+		if b, ok := w.(*bound); ok {
+			b.literal = literal
+		}
+		return w, err
 	}, nil
 }
 

@@ -21,6 +21,7 @@ type Context struct {
 	parent     *Template      // what the template extends
 	blocks     map[string][]*block
 	superDepth int
+	state      *state // where the context lives if it is used again
 }
 
 // use makes t the template that names are looked up for.
@@ -50,7 +51,7 @@ func (c *Context) runRoot(out *output) (*frame, error) {
 		return nil, err
 	}
 	defer c.run.leave()
-	f := newFrame(c.t.fn, nil)
+	f := c.frame()
 	err := c.t.root(c, f, out)
 	if err == nil && c.parent != nil {
 		pc := *c

@@ -29,12 +29,16 @@ func (f *nativeFunc) Call(c *Context, a Args) (any, error) { return f.call(c, a)
 
 // bound is a method of a plain value with what it is called on.
 type bound struct {
-	recv any
-	m    *method
+	recv    any
+	m       *method
+	literal bool // recv is written out in the template
 }
 
 // TypeName tells the methods that the reference's lazy containers override.
 func (b *bound) TypeName() string {
+	if b.literal {
+		return "builtin_function_or_method"
+	}
 	switch b.recv.(type) {
 	case *value.Dict:
 		switch b.m.name {

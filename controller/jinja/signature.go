@@ -118,8 +118,18 @@ func literal(s, sig string) any {
 }
 
 // Bind returns one value per parameter, in the order of the signature. *args
-// is a value.Tuple, **kwargs a *value.Dict. The error is Python's TypeError.
+// is a value.Tuple, **kwargs a *value.Dict. The error is Python's TypeError. It
+// may use the room behind a.Pos.
 func (s *Signature) Bind(a Args) ([]any, error) {
+	if n := len(a.Pos); len(a.Kw) == 0 && s.star < 0 && s.starstar < 0 && n >= s.required && n <= s.pos && s.pos == len(s.params) {
+		// the common call: defaults go behind what was given, in place if
+		// there is room
+		out := a.Pos
+		for k := n; k < len(s.params); k++ {
+			out = append(out, s.params[k].def)
+		}
+		return out, nil
+	}
 	out := make([]any, len(s.params))
 	var have uint64
 	i := 0

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"context"
+	"sync"
 
 	"volant/wire/value"
 )
@@ -21,6 +22,7 @@ type Template struct {
 	shares  bool // other templates or blocks may see its names
 	mutates bool // it may change containers
 	counts  bool // it may call count on a list
+	escapes bool // values it makes may hold on to the context
 }
 
 func (t *Template) nameID(name string) int {
@@ -78,19 +80,28 @@ func (t *Template) Names() []string { return append([]string(nil), t.names...) }
 // error is only for what ends everything: a *LimitError, a cancelled context,
 // an error of the Resolver.
 func (t *Template) Render(r *Render) (any, error) {
-	c := newContext(t, r)
-	return t.render(c)
+	if t.escapes || t.shares {
+		return t.render(newContext(t, r))
+	}
+	s := states.Get().(*state)
+	v, err := t.render(s.start(t, r))
+	s.end()
+	return v, err
 }
 
 func (t *Template) render(c *Context) (any, error) {
 	if t.expr != nil {
-		v, err := t.expr(c, newFrame(t.fn, nil))
+		v, err := t.expr(c, c.frame())
 		if err != nil {
 			return c.marker(err)
 		}
 		return v, nil
 	}
 	var out output
+	if c.state != nil {
+		out.nodes = c.state.nodes[:0]
+		defer func() { c.state.nodes = out.nodes }()
+	}
 	if _, err := c.runRoot(&out); err != nil {
 		m, err := c.marker(err)
 		if err != nil {
@@ -116,6 +127,70 @@ func (t *Template) RenderFinal(r *Render) (any, error) {
 		return nil, err
 	}
 	return c.Finalize(v)
+}
+
+// state is what a render needs that can be used again for the next: everything
+// but what the result may refer to.
+type state struct {
+	c     Context
+	run   running
+	f     frame
+	nodes []any
+	names []slot
+}
+
+var states = sync.Pool{New: func() any { return new(state) }}
+
+// keepState bounds what a state keeps for the next render.
+const keepState = 1024
+
+func (s *state) start(t *Template, r *Render) *Context {
+	s.run.limits = r.Limits.fill()
+	if r.Ctx == nil {
+		r.Ctx = context.Background()
+	}
+	s.run.ctx, s.run.done = r.Ctx, r.Ctx.Done()
+	c := &s.c
+	c.r, c.run, c.t, c.state = r, &s.run, t, s
+	if n := len(t.names); n > 0 {
+		if cap(s.names) < n {
+			s.names = make([]slot, n)
+		}
+		c.names = s.names[:n]
+	}
+	return c
+}
+
+func (s *state) end() {
+	clear(s.nodes[:min(len(s.nodes), cap(s.nodes))])
+	clear(s.f.slots)
+	clear(s.c.names)
+	if cap(s.nodes) > keepState {
+		s.nodes = nil
+	}
+	if cap(s.f.slots) > keepState {
+		s.f.slots = nil
+	}
+	if cap(s.names) > keepState {
+		s.names = nil
+	}
+	s.c = Context{}
+	s.run = running{}
+	states.Put(s)
+}
+
+// frame returns the frame of the template's root.
+func (c *Context) frame() *frame {
+	s := c.state
+	if s == nil {
+		return newFrame(c.t.fn, nil)
+	}
+	n := c.t.fn.slots
+	if cap(s.f.slots) < n {
+		s.f.slots = make([]slot, n)
+	}
+	s.f.slots = s.f.slots[:n]
+	return &s.f
 }
 
 // RenderText is RenderFinal as text; no result is "".

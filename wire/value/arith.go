@@ -578,7 +578,7 @@ func powFloat(x, y float64) (any, error) {
 	case x < 0 && y != math.Trunc(y) && !math.IsInf(x, 0):
 		return nil, TypeErrorf("complex results of ** are not supported")
 	}
-	r := math.Pow(x, y)
+	r := Pow64(x, y)
 	if math.IsInf(r, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		return nil, Raise("OverflowError", "(34, 'Numerical result out of range')")
 	}
