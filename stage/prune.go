@@ -40,8 +40,8 @@ func (s *Store) Prune(maxBytes int64, maxAge time.Duration) {
 		t := tree{path: filepath.Join(s.dir, "union", e.Name())}
 		if st, err := os.Stat(filepath.Join(t.path, "manifest")); err == nil {
 			t.used = st.ModTime()
-		} else if st, err := e.Info(); err == nil && s.clock().Sub(st.ModTime()) < time.Hour {
-			continue // being built
+		} else if st, err := e.Info(); err != nil || s.clock().Sub(st.ModTime()) < time.Hour {
+			continue // being laid out
 		}
 		if inUse[e.Name()] {
 			continue

@@ -92,9 +92,6 @@ func (s *Store) Layout(ctx context.Context, h Hash, fetch Fetch) (string, error)
 		l.tree = "" // swept under us
 	}
 	if s.check(dir, h) != nil {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", fmt.Errorf("removing a damaged union: %w", err)
-		}
 		if err := s.build(ctx, dir, h, fetch); err != nil {
 			return "", err
 		}
@@ -126,6 +123,8 @@ func (s *Store) check(dir string, h Hash) error {
 	return nil
 }
 
+// build lays a tree out, or mends what is wrong with it. It replaces files one
+// by one, each at once: another process may run modules from the tree.
 func (s *Store) build(ctx context.Context, dir string, h Hash, fetch Fetch) error {
 	var enc bytes.Buffer
 	err := fetch(ctx, []Hash{h}, func(_ int, r io.Reader) error {
@@ -142,34 +141,49 @@ func (s *Store) build(ctx context.Context, dir string, h Hash, fetch Fetch) erro
 	if err := s.fill(ctx, m, fetch); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Join(s.dir, "union"), "new-")
-	if err != nil {
+	tree := filepath.Join(dir, "tree")
+	if err := os.MkdirAll(tree, 0o700); err != nil {
 		return fmt.Errorf("laying out a union: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	made := map[string]bool{}
 	for _, f := range m.Files {
-		to := filepath.Join(tmp, "tree", filepath.FromSlash(f.Path))
-		if d := filepath.Dir(to); !made[d] {
-			if err := os.MkdirAll(d, 0o700); err != nil {
-				return fmt.Errorf("laying out a union: %w", err)
-			}
-			made[d] = true
+		to := filepath.Join(tree, filepath.FromSlash(f.Path))
+		if checkFile(to, f.Hash, f.Size) == nil {
+			continue
 		}
-		if err := linkOrCopy(s.blob(f.Hash), to); err != nil {
+		if err := place(s.blob(f.Hash), to); err != nil {
 			return fmt.Errorf("laying out a union: %w", err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(tmp, "tree"), 0o700); err != nil {
-		return fmt.Errorf("laying out a union: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(tmp, "manifest"), enc.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("laying out a union: %w", err)
-	}
-	if err := os.Rename(tmp, dir); err != nil && s.check(dir, h) != nil { // another process may have been first
+	if err := writeAtomic(filepath.Join(dir, "manifest"), enc.Bytes()); err != nil {
 		return fmt.Errorf("laying out a union: %w", err)
 	}
 	return nil
+}
+
+// place puts a link to (or a copy of) a blob at a path, replacing what is there.
+func place(blob, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	tmp := filepath.Join(filepath.Dir(to), ".new-"+randomName())
+	err := linkOrCopy(blob, tmp)
+	if err == nil {
+		err = os.Rename(tmp, to)
+	}
+	_ = os.Remove(tmp) // rename does nothing when both are links to one file
+	return err
+}
+
+func writeAtomic(path string, b []byte) error {
+	tmp := path + ".new-" + randomName()
+	err := os.WriteFile(tmp, b, 0o600)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+	}
+	return err
 }
 
 // fill brings every blob of m into the store.

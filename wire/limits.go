@@ -14,7 +14,5 @@ const (
 	MaxSlots      = 256      // slots on one link
 	IdleSlots     = 2        // slots kept waiting
 	MaxBlob       = 1 << 50  // bytes of a blob; the configured limit is lower
-	MaxManifest   = 8 << 20  // bytes of an encoded manifest
-	MaxEntries    = 65536    // files in a manifest
 	SessionKeyLen = 32
 )

@@ -46,7 +46,7 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	case []byte:
 		return AppendString(b, string(v)), nil
 	case time.Time:
-		return AppendString(b, isoformat(v)), nil
+		return AppendString(b, value.FormatTime(v, "T")), nil
 	case *value.List:
 		return appendItems(b, v.Items, depth)
 	case value.Tuple:
@@ -132,17 +132,6 @@ func FloatRepr(f float64) string {
 		s += ".0"
 	}
 	return s
-}
-
-func isoformat(t time.Time) string {
-	layout := "2006-01-02T15:04:05"
-	if t.Nanosecond() != 0 {
-		layout += ".000000"
-	}
-	if t.Location() != time.UTC {
-		layout += "-07:00"
-	}
-	return t.Format(layout)
 }
 
 const hexDigits = "0123456789abcdef"
