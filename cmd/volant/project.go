@@ -40,8 +40,9 @@ type project struct {
 // configure reads the configuration and makes the display.
 func configure(p *process, verbose int) (*project, error) {
 	cfg, err := config.Load(config.Source{Getenv: p.getenv, Dir: p.dir, Home: p.home})
-	if err != nil {
-		return nil, err
+	if err != nil { // so early the reference has another form, too
+		fmt.Fprintf(p.stderr, "ERROR: %s\n", strings.TrimSpace(fault.Verbose(err)))
+		return nil, &exit{code: codeOptions}
 	}
 	j := &project{process: p, config: cfg, prompt: newPrompter(p)}
 	var log io.Writer

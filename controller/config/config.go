@@ -191,7 +191,7 @@ func (c *Config) Deprecations() []fault.Deprecation {
 			continue
 		}
 		out = append(out, fault.Deprecation{Version: s.Deprecated.Version, Error: fault.Error{Msg: fmt.Sprintf(
-			"%s option. Reason: %s\n\tAlternatives: %s", s.Name, s.Deprecated.Why, s.Deprecated.Alternatives)}})
+			"%s option. Reason: %s\nAlternatives: %s", s.Name, s.Deprecated.Why, s.Deprecated.Alternatives)}})
 	}
 	return out
 }
