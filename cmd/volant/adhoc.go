@@ -77,7 +77,7 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 	if err := j.load(ctx, opt.Inventory); err != nil {
 		return err
 	}
-	limit := strings.Join(opt.Limit, ",")
+	limit := opt.Limit
 	if err := j.limit(limit, opt.Pattern); err != nil {
 		if limit != "" || fault.KindOf(err) != fault.Generic {
 			return err
@@ -202,7 +202,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	if u != nil {
 		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
 	}
-	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup}
+	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
 	loader := j.loader(ctx, store, names)
 	late := &lateNames{Plugins: names, loading: true}
 	loader.Plugins = late

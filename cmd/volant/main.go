@@ -65,6 +65,7 @@ var commands = map[string]command{
 	"vault":     vaultMain,
 	"config":    configMain,
 	"bench":     benchMain,
+	"worker":    workerMain, // by the local session only
 }
 
 // aliases are the names of ansible-core's commands.

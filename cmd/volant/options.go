@@ -16,7 +16,7 @@ type (
 	}
 	inventoryOptions struct {
 		Inventory []string `short:"i" sep:"none" aliases:"inventory-file" help:"Inventory file, directory or comma separated hosts. May be given more than once."`
-		Limit     []string `short:"l" name:"limit" sep:"none" help:"Further limit the hosts to a pattern."`
+		Limit     string   `short:"l" name:"limit" help:"Further limit the hosts to a pattern."`
 		ListHosts bool     `help:"Show the matching hosts and do nothing else."`
 	}
 	vaultOptions struct {

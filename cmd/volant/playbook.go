@@ -104,7 +104,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	if err := j.load(ctx, opt.Inventory); err != nil {
 		return err
 	}
-	if err := j.limit(strings.Join(opt.Limit, ","), "all"); err != nil {
+	if err := j.limit(opt.Limit, "all"); err != nil {
 		return err
 	}
 	tags, skip := j.tags("TAGS_RUN", opt.Tags), j.tags("TAGS_SKIP", opt.SkipTags)
@@ -242,8 +242,8 @@ func (j *project) runVars(opt runOptions, inv inventoryOptions, tags, skip []str
 		"ansible_run_tags", value.Strings(tags...),
 		"ansible_verbosity", int64(j.display.Verbosity),
 	)
-	if len(inv.Limit) > 0 {
-		d.Set("ansible_limit", strings.Join(inv.Limit, ","))
+	if inv.Limit != "" {
+		d.Set("ansible_limit", inv.Limit)
 	}
 	return d
 }

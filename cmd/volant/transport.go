@@ -19,6 +19,7 @@ import (
 	"volant/controller/execute"
 	"volant/controller/fleet"
 	"volant/hostagent"
+	"volant/hostagent/become"
 	"volant/hostagent/modules"
 	"volant/metrics"
 	"volant/wire/session"
@@ -63,11 +64,16 @@ func (t *transports) session(j *project, dir string) (session.Conn, error) {
 	if d := j.cacheDir(); d != "" {
 		cache = filepath.Join(d, "local")
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	login := hostagent.CurrentLogin()
 	login.Cwd = dir
 	a, err := hostagent.New(hostagent.Config{
 		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(tmp, "staging"),
 		Login: func() hostagent.Login { return login },
+		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}},
 	})
 	if err != nil {
 		return nil, err
