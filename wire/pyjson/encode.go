@@ -47,6 +47,8 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 		return AppendString(b, string(v)), nil
 	case time.Time:
 		return AppendString(b, value.FormatTime(v, "T")), nil
+	case value.Date, value.TimeOfDay:
+		return AppendString(b, value.Str(v)), nil
 	case *value.List:
 		return appendItems(b, v.Items, depth)
 	case value.Tuple:
