@@ -83,10 +83,7 @@ func (c *Config) typed(s Setting, raw any, origin, label string) (Value, error) 
 
 func allowed(choices []string, v any) bool {
 	has := func(v any) bool {
-		text := fmt.Sprint(v)
-		if s, ok := value.Text(v); ok {
-			text = s
-		}
+		text := value.Str(v)
 		for _, c := range choices {
 			if c == text {
 				return true
