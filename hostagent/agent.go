@@ -10,14 +10,20 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volant/hostagent/become"
 	"volant/stage"
 	"volant/wire"
 )
+
+// quietAfter is how long after its last session an agent gives unused memory
+// back to the system.
+const quietAfter = time.Minute
 
 // maxSessions bounds the sessions an agent serves at once.
 const maxSessions = 1024
@@ -49,6 +55,7 @@ type Agent struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions map[sessionKey]*agentSession
+	quiet    *time.Timer              // gives memory back some time after the last link
 	limits   map[*agentSession]uint64 // max_result per session
 	closed   bool
 }
@@ -115,6 +122,9 @@ func (a *Agent) session(key sessionKey, w *wire.Welcome, l *link) (*agentSession
 		s.exec.maxFile = int64(min(w.MaxFile, wire.MaxBlob))
 		a.sessions[key] = s
 	}
+	if a.quiet != nil {
+		a.quiet.Stop()
+	}
 	a.limits[s] = wire.MaxResult
 	if w.MaxResult > 0 && w.MaxResult < wire.MaxResult {
 		a.limits[s] = w.MaxResult
@@ -135,6 +145,9 @@ func (a *Agent) end(s *agentSession, goodbye bool) {
 		delete(a.sessions, s.key)
 	}
 	delete(a.limits, s)
+	if len(a.sessions) == 0 && a.cfg.JournalDir != "" && !a.closed {
+		a.quiet = time.AfterFunc(quietAfter, debug.FreeOSMemory)
+	}
 	a.mu.Unlock()
 	s.close(goodbye)
 }
@@ -156,6 +169,9 @@ func (a *Agent) Running() int {
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	a.closed = true
+	if a.quiet != nil {
+		a.quiet.Stop()
+	}
 	all := make([]*agentSession, 0, len(a.sessions))
 	for _, s := range a.sessions {
 		all = append(all, s)

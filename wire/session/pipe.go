@@ -30,6 +30,9 @@ type pipeConn struct {
 }
 
 func (p *pipeConn) OpenStream(ctx context.Context) (Stream, error) {
+	if p.ctx.Err() != nil {
+		return nil, context.Cause(p.ctx)
+	}
 	mine, theirs := newPipeStreams(p.ctx)
 	select {
 	case p.other.accept <- theirs:

@@ -1,0 +1,193 @@
+package hostagent
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"volant/wire"
+)
+
+func testJournal(t *testing.T, path string, key byte) *journal {
+	t.Helper()
+	j, err := openJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSealer(bytes.Repeat([]byte{key}, wire.SessionKeyLen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.seal, j.open = s.seal, s.open
+	t.Cleanup(func() { j.close(false) })
+	return j
+}
+
+// died makes the journal as a process leaves it that is no more.
+func died(t *testing.T, j *journal) {
+	t.Helper()
+	j.close(false)
+	b, err := os.ReadFile(j.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The header's start time is another process's.
+	k, err := openJournal("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.f, err = os.Create(j.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.f.Close()
+	if err := k.append(recHeader, record{PID: j.pid, Start: "1", Version: journalVersion}); err != nil {
+		t.Fatal(err)
+	}
+	head, err := encodeRecord(nil, recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.f.Write(bytes.TrimPrefix(b, head)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func id(n uint32) wire.TaskID { return wire.TaskID{Host: "h", N: n} }
+
+func begin(t *testing.T, j *journal, n uint32) {
+	t.Helper()
+	if known, err := j.begin(id(n)); known || err != nil {
+		t.Fatalf("beginning %d: %v, %v", n, known, err)
+	}
+}
+
+func states(j *journal, n uint32) string {
+	var out []string
+	for i := range n {
+		out = append(out, j.state(id(i+1)).String())
+	}
+	return strings.Join(out, " ")
+}
+
+func TestJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	j := testJournal(t, path, 1)
+	for n := range uint32(5) {
+		begin(t, j, n+1)
+	}
+	j.finish(id(2), []byte("two"))
+	j.finish(id(3), []byte("three"))
+	j.ack(id(2))
+	j.withdraw(id(4))
+	j.forked(id(5), os.Getpid()) // a process group that lives
+	if got, want := states(j, 6), "running unknown done unknown running unknown"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if known, err := j.begin(id(3)); !known || err != nil {
+		t.Errorf("a known id may run again: %v, %v", known, err)
+	}
+	j.finish(id(1), []byte("one")) // carries the acknowledgement
+	if b, err := j.result(id(1)); err != nil || string(b) != "one" {
+		t.Errorf("%q, %v", b, err)
+	}
+	begin(t, j, 6)
+	died(t, j)
+
+	j = testJournal(t, path, 1)
+	if got, want := states(j, 7), "done unknown done unknown running lost unknown"; got != want {
+		t.Errorf("after a death: %s, want %s", got, want)
+	}
+	if b, err := j.result(id(3)); err != nil || string(b) != "three" {
+		t.Errorf("%q, %v", b, err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil || bytes.Contains(raw, []byte("three")) {
+		t.Error("a result lies unsealed on disk")
+	}
+	j.close(false)
+	j = testJournal(t, path, 2)
+	if _, err := j.result(id(3)); err == nil {
+		t.Error("a result opened with another session's key")
+	}
+}
+
+func TestJournalDamaged(t *testing.T) {
+	for name, damage := range map[string]func(b []byte) []byte{
+		"cut":          func(b []byte) []byte { return b[:len(b)-3] },
+		"byte changed": func(b []byte) []byte { b[len(b)-3] ^= 1; return b },
+		"garbage":      func([]byte) []byte { return []byte("this is no journal at all") },
+		"more behind":  func(b []byte) []byte { return append(b, 0, 0, 0) },
+		"huge length":  func(b []byte) []byte { return append(b, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "j")
+			j := testJournal(t, path, 1)
+			begin(t, j, 1)
+			j.finish(id(1), []byte("one"))
+			begin(t, j, 2)
+			died(t, j)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, damage(b), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j = testJournal(t, path, 1)
+			for n := range uint32(3) {
+				if s := j.state(id(n + 2)); s != wire.StateLost {
+					t.Errorf("%d is %s: it could run twice", n+2, s)
+				}
+			}
+			begin(t, j, 9)
+			j.finish(id(9), []byte("nine"))
+			j.close(false)
+			j = testJournal(t, path, 1)
+			if b, err := j.result(id(9)); err != nil || string(b) != "nine" {
+				t.Errorf("what came after the damage: %q, %v", b, err)
+			}
+		})
+	}
+}
+
+func TestJournalBounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	j := testJournal(t, path, 1)
+	body := make([]byte, 1<<20)
+	for n := range uint32(70) {
+		begin(t, j, n+1)
+		j.finish(id(n+1), body)
+	}
+	if s := j.state(id(1)); s != wire.StateLost {
+		t.Errorf("the oldest of 70 MiB is %s", s)
+	}
+	if s := j.state(id(70)); s != wire.StateDone {
+		t.Errorf("the youngest is %s", s)
+	}
+	for n := range uint32(70) {
+		j.ack(id(n + 1))
+	}
+	if st, err := os.Stat(path); err != nil || st.Size() > truncateAbove {
+		t.Errorf("an acknowledged journal has %d bytes, %v", st.Size(), err)
+	}
+	j.close(true)
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("removed: %v", err)
+	}
+}
+
+func TestJournalNotWritable(t *testing.T) {
+	j := testJournal(t, filepath.Join(t.TempDir(), "j"), 1)
+	begin(t, j, 1)
+	j.f.Close() // stands for a full or failing disk
+	if _, err := j.begin(id(2)); err == nil {
+		t.Error("a sub-task may start though it could not be journalled")
+	}
+	j.finish(id(1), []byte("one"))
+	if b, err := j.result(id(1)); err != nil || string(b) != "one" {
+		t.Errorf("a result that could not be written: %q, %v", b, err)
+	}
+}
