@@ -20,6 +20,11 @@ func wantsScript(_ *Inventory, source string) bool {
 	return readable(source) && unix.Access(source, unix.X_OK) == nil
 }
 
+// errorSink is a Sink that can show errors, too.
+type errorSink interface {
+	Error(err error, stderr bool)
+}
+
 // scriptPlugin is who deprecates, in the messages.
 const scriptPlugin = "inventory plugin 'script'"
 
@@ -66,9 +71,38 @@ func runScript(ctx context.Context, path string, args ...string) (out []byte, st
 	case stdout.overflow:
 		return nil, stderr, help, &fault.Error{Msg: fmt.Sprintf("Inventory script result is larger than %d bytes.", maxScriptOutput), Help: help}
 	case !utf8.Valid(stdout.Bytes()):
-		return nil, stderr, help, &fault.Error{Msg: "Inventory script result contained characters that cannot be interpreted as UTF-8.", Help: help}
+		return nil, stderr, help, &fault.Error{Msg: "Inventory script result contained characters that cannot be interpreted as UTF-8.", Help: help, Cause: decodeError(stdout.Bytes())}
 	}
 	return stdout.Bytes(), stderr, help, nil
+}
+
+// decodeError is Python's text about the first byte that is not UTF-8.
+func decodeError(b []byte) error {
+	for i := 0; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		if r != utf8.RuneError || size != 1 {
+			i += size
+			continue
+		}
+		why := "invalid continuation byte"
+		switch {
+		case b[i] < 0xc2 || b[i] > 0xf4:
+			why = "invalid start byte"
+		case !utf8.FullRune(b[i:]):
+			return fmt.Errorf("'utf-8' codec can't decode bytes in position %d-%d: unexpected end of data", i, len(b)-1)
+		}
+		return fmt.Errorf("'utf-8' codec can't decode byte 0x%02x in position %d: %s", b[i], i, why)
+	}
+	return nil
+}
+
+// jsonError is the reference's error about text that is not JSON.
+func jsonError(err error, pos value.Pos) error {
+	var se *pyjson.SyntaxError
+	if errors.As(err, &se) {
+		pos.Line, pos.Column = se.Line, se.Column
+	}
+	return &fault.Error{Kind: fault.Parser, Msg: "JSON parsing failed: " + err.Error(), Pos: pos}
 }
 
 // exitStatus is what Python's subprocess says: minus the signal that ended it.
@@ -185,7 +219,12 @@ func parseScript(ctx context.Context, inv *Inventory, source string) error {
 		return &fault.Error{Msg: "Unable to get JSON decoder for inventory script result.", Help: help, Cause: err}
 	}
 	if stderr != "" && inv.set.showStderr {
-		fault.Warn(inv.opt.Sink, "%s", stderr)
+		e := &fault.Error{Msg: stderr}
+		if sink, ok := inv.opt.Sink.(errorSink); ok {
+			sink.Error(e, true)
+		} else {
+			inv.opt.Sink.Warning(e)
+		}
 	}
 	s := &scriptResult{inv: inv, pos: pos, seen: map[string]bool{}}
 	doc := data.(*value.Dict)
@@ -233,11 +272,11 @@ func hostVariables(ctx context.Context, inv *Inventory, source, host string, pos
 	if len(bytes.TrimSpace(out)) == 0 {
 		return value.NewDict(0), nil
 	}
+	pos.File += " for host " + value.Repr(host)
 	v, err := pyjson.Decode(out)
 	if err != nil {
-		return nil, &fault.Error{Msg: "Inventory script result for host " + value.Repr(host) + " could not be parsed as JSON.", Help: help, Cause: err}
+		return nil, &fault.Error{Msg: "Inventory script result for host " + value.Repr(host) + " could not be parsed as JSON.", Help: help, Cause: jsonError(err, pos)}
 	}
-	pos.File += " for host " + value.Repr(host)
 	return trustScript(v, pos, inv), nil
 }
 
