@@ -21,6 +21,9 @@ type Lookup struct {
 	// Reads says that the terms name files of the controller, and Runs that
 	// they are commands; what a managed host chose is refused.
 	Reads, Runs bool
+	// Options are the types of its options, as the reference names them in
+	// errors; an option that is not named may be anything.
+	Options map[string]string
 }
 
 // LookupCall is one call of a lookup.
@@ -302,6 +305,9 @@ func (s *Scope) runLookup(p *Lookup, l *LookupCall) ([]any, error) {
 			return nil, err
 		}
 	}
+	if err := l.checkOptions(p.Options); err != nil {
+		return nil, err
+	}
 	return p.Run(l)
 }
 
@@ -370,10 +376,6 @@ func (l *LookupCall) text(name, dflt string) (string, error) {
 	if !ok || v == nil {
 		return dflt, nil
 	}
-	switch v.(type) {
-	case *value.List, *value.Dict, value.Tuple:
-		return "", failf("Invalid type for configuration option plugin_type: lookup plugin: %s setting: %s : %s", l.Name, name, value.TypeName(v))
-	}
 	return text(l.C, v)
 }
 
@@ -383,16 +385,8 @@ func (l *LookupCall) flag(name string, dflt bool) (bool, error) {
 	if !ok || v == nil {
 		return dflt, nil
 	}
-	b, err := toBool(v)
-	if err != nil {
-		return false, badOption(l.Name, name, "boolean", v)
-	}
+	b, _ := toBool(v) // what is no boolean counts as false, as in the reference
 	return b, nil
-}
-
-// badOption is an option of the wrong type.
-func badOption(lookup, name, kind string, v any) error {
-	return failf("Config '%s' for '%s' lookup plugin from 'Direct' has an invalid value: Invalid value provided for '%s': %s", name, lookup, kind, value.Repr(v))
 }
 
 // number returns an option that is an int, or the default.
@@ -401,11 +395,7 @@ func (l *LookupCall) number(name string, dflt int64) (int64, error) {
 	if !ok || v == nil {
 		return dflt, nil
 	}
-	n, err := toInt(v)
-	if err != nil {
-		return 0, badOption(l.Name, name, "integer", v)
-	}
-	return n, nil
+	return toInt(v)
 }
 
 // list returns an option that is a list; text is split at commas.

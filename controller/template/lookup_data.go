@@ -19,7 +19,7 @@ var dataLookups = map[string]*Lookup{
 	"nested":              {Run: nested},
 	"together":            {Run: together},
 	"subelements":         {Run: subelementsLookup},
-	"sequence":            {Run: sequence},
+	"sequence":            {Run: sequence, Options: map[string]string{"start": "integer", "end": "integer", "count": "integer", "stride": "integer"}},
 	"random_choice":       {Run: randomChoice},
 	"env":                 {Run: envLookup, Markers: true},
 	"vars":                {Run: varsLookup, Markers: true, Lazy: true},
@@ -245,7 +245,7 @@ func sequence(l *LookupCall) ([]any, error) {
 		} else if err := sequenceWords(l, t, o); err != nil {
 			return nil, err
 		}
-		items, err := spread(o)
+		items, err := l.spread(o)
 		if err != nil {
 			return nil, err
 		}
@@ -275,45 +275,38 @@ func sequenceWords(l *LookupCall, t string, o *value.Dict) error {
 }
 
 // sequenceInt reads an int option: with a prefix it is hexadecimal or octal.
-func sequenceInt(o *value.Dict, name string) (int64, bool, error) {
+func (l *LookupCall) sequenceInt(o *value.Dict, name string) (int64, bool, error) {
 	v, ok := o.Get(name)
 	if !ok || v == nil {
 		return 0, false, nil
 	}
-	if n, ok := value.ToInt(v); ok {
-		return n, true, nil
+	n, ok := optionInt(v)
+	if !ok {
+		return 0, false, l.badOption(name, "integer", v)
 	}
-	s, _ := value.Text(v)
-	i, ok := new(big.Int).SetString(strings.TrimSpace(s), 10)
-	if !ok || !i.IsInt64() {
-		if f, isFloat := v.(float64); isFloat && f == float64(int64(f)) {
-			return int64(f), true, nil
-		}
-		return 0, false, badOption("sequence", name, "integer", v)
-	}
-	return i.Int64(), true, nil
+	return n, true, nil
 }
 
-func spread(o *value.Dict) ([]any, error) {
-	start, ok, err := sequenceInt(o, "start")
+func (l *LookupCall) spread(o *value.Dict) ([]any, error) {
+	start, ok, err := l.sequenceInt(o, "start")
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		start = 1
 	}
-	stride, ok, err := sequenceInt(o, "stride")
+	stride, ok, err := l.sequenceInt(o, "stride")
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		stride = 1
 	}
-	end, hasEnd, err := sequenceInt(o, "end")
+	end, hasEnd, err := l.sequenceInt(o, "end")
 	if err != nil {
 		return nil, err
 	}
-	count, hasCount, err := sequenceInt(o, "count")
+	count, hasCount, err := l.sequenceInt(o, "count")
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +470,7 @@ func configLookup(l *LookupCall) ([]any, error) {
 		return nil, err
 	}
 	if missing != "error" && missing != "warn" && missing != "skip" {
-		return nil, failf("Invalid value '%s' for config 'on_missing' for 'config' lookup plugin.", missing)
+		return nil, l.badChoice("on_missing", missing)
 	}
 	kind, err := l.text("plugin_type", "")
 	if err != nil {

@@ -95,7 +95,7 @@ func linesLookup(l *LookupCall) ([]any, error) {
 	for _, term := range l.Terms {
 		command, ok := value.Text(term)
 		if !ok {
-			return nil, value.TypeErrorf("expected str, bytes or os.PathLike object, not %s", lazyName(term))
+			return nil, value.TypeErrorf("'%s' object is not iterable", lazyName(term))
 		}
 		data, rc, err := l.Scope.shell(l.Scope.ctx, command)
 		if err != nil {

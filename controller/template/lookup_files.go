@@ -13,12 +13,14 @@ import (
 )
 
 var fileLookups = map[string]*Lookup{
-	"file":        {Run: fileLookup, Reads: true},
-	"unvault":     {Run: unvaultLookup, Reads: true},
-	"template":    {Run: templateLookup, Reads: true},
+	"file":    {Run: fileLookup, Reads: true},
+	"unvault": {Run: unvaultLookup, Reads: true},
+	"template": {Run: templateLookup, Reads: true, Options: map[string]string{
+		"template_vars": "dict", "variable_start_string": "str", "variable_end_string": "str", "comment_start_string": "str", "comment_end_string": "str",
+	}},
 	"fileglob":    {Run: fileglobLookup, Reads: true},
-	"first_found": {Run: firstFound, Markers: true, Lazy: true, Reads: true},
-	"csvfile":     {Run: csvLookup, Reads: true},
+	"first_found": {Run: firstFound, Markers: true, Lazy: true, Reads: true, Options: map[string]string{"files": "list", "paths": "list"}},
+	"csvfile":     {Run: csvLookup, Reads: true, Options: map[string]string{"col": "int", "keycol": "int"}},
 }
 
 func fileLookup(l *LookupCall) ([]any, error) {
@@ -33,12 +35,15 @@ func fileLookup(l *LookupCall) ([]any, error) {
 	var out []any
 	for _, term := range l.Terms {
 		name, ok := value.Text(term)
-		if !ok {
+		if !ok && term != nil {
 			return nil, value.Raise("AttributeError", "'%s' object has no attribute 'startswith'", lazyName(term))
 		}
-		p, _, ok := l.Scope.FindFile("files", name)
+		p := ""
+		if ok {
+			p, _, ok = l.Scope.FindFile("files", name)
+		}
 		if !ok {
-			return nil, failBy(failf("File not found. Use -vvvvv to see paths searched."), "Unable to access the file %s.", value.Repr(name))
+			return nil, failBy(failf("File not found. Use -vvvvv to see paths searched."), "Unable to access the file %s.", value.Repr(term))
 		}
 		text, err := l.Scope.readText(p, "")
 		if err != nil {

@@ -110,14 +110,14 @@ func (l *LookupCall) iniValues(cp *iniFile, key string) ([]any, error) {
 		return nil, err
 	}
 	if kind != "ini" && kind != "properties" {
-		return nil, failf("Invalid value '%s' for config 'type' for 'ini' lookup plugin.", kind)
+		return nil, l.badChoice("type", kind)
 	}
 	p, ok, err := l.find("files", file)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, failf("Invalid filename: 'None'")
+		return nil, failf("Invalid filename None.")
 	}
 	text, err := l.Scope.readText(p, enc)
 	if err != nil {
@@ -148,18 +148,17 @@ func (l *LookupCall) iniValues(cp *iniFile, key string) ([]any, error) {
 		}
 		var out []any
 		for _, k := range cp.options(section) {
+			v, _, err := cp.get(section, k) // every value is interpolated first
+			if err != nil {
+				return nil, err
+			}
 			m, err := re.Match(k)
 			if err != nil {
 				return nil, err
 			}
-			if m == nil {
-				continue
+			if m != nil {
+				out = append(out, v)
 			}
-			v, _, err := cp.get(section, k)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, v)
 		}
 		return out, nil
 	}

@@ -19,10 +19,7 @@ const maxFile = 64 << 20
 // "templates", "vars") below it, then without. ok is false when there is none;
 // tried lists where it was looked for.
 func (s *Scope) FindFile(dir, name string) (path string, tried []string, ok bool) {
-	if name == "" {
-		return "", nil, false
-	}
-	if name[0] == '/' || name[0] == '~' {
+	if name != "" && (name[0] == '/' || name[0] == '~') {
 		p := s.unfrack(name, "")
 		if exists(p) {
 			return p, nil, true
@@ -88,30 +85,37 @@ func isRole(p string) bool {
 
 // find is the lookups' search: a missing file is warned about.
 func (l *LookupCall) find(dir string, term any) (string, bool, error) {
+	if term == nil {
+		l.Scope.warn(`Invalid request to find a file that matches a "null" value`, nil, "")
+	}
 	name, ok := value.Text(term)
-	if !ok {
+	if !ok && term != nil {
 		return "", false, value.Raise("AttributeError", "'%s' object has no attribute 'startswith'", lazyName(term))
 	}
-	p, _, ok := l.Scope.FindFile(dir, name)
+	p := ""
+	if ok {
+		p, _, ok = l.Scope.FindFile(dir, name)
+	}
 	if !ok {
-		l.Scope.warn(fmt.Sprintf("Unable to find '%s' in expected paths (use -vvvvv to see paths)", name), nil, "")
+		l.Scope.warn(fmt.Sprintf("Unable to find '%s' in expected paths (use -vvvvv to see paths)", value.Str(term)), nil, "")
 	}
 	return p, ok, nil
 }
 
 // readFile returns a controller file's bytes, decrypted when it is vaulted.
 func (s *Scope) readFile(path string) ([]byte, error) {
+	path = normPath(path)
 	f, err := os.Open(path)
 	if err != nil {
 		if os.IsNotExist(err) {
 			return nil, failf("Unable to retrieve file contents.\nCould not find or access '%s' on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, see the remote_src option", path)
 		}
-		return nil, failBy(osError(err, path), "an error occurred while trying to read the file '%s'.", path)
+		return nil, failBy(osError(err, path), "An error occurred while trying to read the file '%s'.", path)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, failBy(osError(err, path), "an error occurred while trying to read the file '%s'.", path)
+		return nil, failBy(osError(err, path), "An error occurred while trying to read the file '%s'.", path)
 	}
 	if len(data) > maxFile {
 		return nil, failf("the file '%s' is larger than the limit of %d bytes", path, maxFile)
