@@ -233,7 +233,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	})
 	book := &playbook.Playbook{Path: "__adhoc_playbook__", Dir: base, Plays: []*playbook.Play{play}}
 	code, err := r.Run(ctx, func(int) (*playbook.Playbook, error) { return book, nil }, 1)
-	m.end(code, r.Stats())
+	m.end(codeAfter(code, err), r.Stats(), func(text string) { j.display.Note("%s", text) })
 	if err != nil {
 		return err
 	}

@@ -162,6 +162,17 @@ func (p *process) code(ctx context.Context, err error) int {
 	return codeError
 }
 
+// codeAfter is the exit code of a run for its metrics.
+func codeAfter(code int, err error) int {
+	switch {
+	case err == nil:
+		return code
+	case errors.Is(err, context.Canceled):
+		return codeInterrupted
+	}
+	return codeError
+}
+
 func (p *process) show(err error) {
 	d := events.NewDisplay(p.stdout, p.stderr, nil)
 	d.Color = p.color

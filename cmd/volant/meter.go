@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"volant/controller/events"
@@ -69,8 +70,9 @@ func path(p string) string {
 	return p
 }
 
-// end writes the metrics of a run that ended with code.
-func (m *meter) end(code int, s *events.Stats) {
+// end writes the metrics of a run that ended with code; warn tells of what went
+// wrong with that.
+func (m *meter) end(code int, s *events.Stats, warn func(text string)) {
 	if m.c == nil {
 		return
 	}
@@ -88,4 +90,7 @@ func (m *meter) end(code int, s *events.Stats) {
 		}
 	}
 	m.c.RunEnded(m.playbook, time.Since(m.begin), code, hosts)
+	if err := m.c.WriteFile(m.file); err != nil {
+		warn(fmt.Sprintf("The metrics of this run could not be written: %s", err))
+	}
 }

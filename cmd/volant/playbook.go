@@ -152,7 +152,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), AsyncDir: j.asyncDir(),
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
-	m.end(code, r.Stats())
+	m.end(codeAfter(code, err), r.Stats(), func(text string) { j.display.Note("%s", text) })
 	if err != nil {
 		return err
 	}
