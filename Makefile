@@ -33,7 +33,7 @@ test: build reference ## everything that decides whether a change is good, in un
 	@scripts/test.sh
 
 e2e: build reference ## end to end on real systemd hosts (root) besides the process lab
-	@VOLANT_SYSTEMD_LAB=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -count=1 -timeout 30m ./e2e/... ./bootstrap/... ./cmd/volant-lab/...
+	@VOLANT_SYSTEMD_LAB=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -count=1 -timeout 30m ./e2e/... ./bootstrap/... ./hostagent/become ./cmd/volant-lab/...
 
 race: ## the tests under the race detector
 	CGO_ENABLED=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -race -timeout 30m $(PKG)

@@ -99,7 +99,11 @@ func New(cfg Config) (*Fleet, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Dial == nil {
+		shared := new(bootstrap.Shared) // known_hosts and ssh_config are read once a run, not once a host
 		cfg.Dial = func(ctx context.Context, o bootstrap.Options) (bootstrap.Session, error) {
+			if o.Shared == nil {
+				o.Shared = shared
+			}
 			return bootstrap.Dial(ctx, o)
 		}
 	}
