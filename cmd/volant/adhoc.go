@@ -83,6 +83,10 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 			return err
 		}
 		j.display.Note("No hosts matched, nothing to do")
+		if opt.ListHosts {
+			j.display.Print("  hosts (0):", "")
+			return nil
+		}
 	}
 	if opt.ListHosts {
 		return j.listHosts(opt.Pattern)
