@@ -109,8 +109,8 @@ func (b *batch) run(ctx context.Context, walk func(context.Context) (int, error)
 // code is how the batch ended.
 func (b *batch) code(code int) int {
 	for _, h := range b.left() {
-		if h.cur.Peek() == nil {
-			h.cur.Take() // past the end: what failed on the way counts now
+		if b.peek(h) == nil {
+			b.take(h, nil) // past the end: what failed on the way counts now
 		}
 	}
 	if code != CodeOK {
@@ -173,14 +173,22 @@ func (b *batch) remove(name string) {
 	b.dirty = true
 }
 
-// peek is the host's next step, after those that are nothing to it.
+// peek is the host's next step, after those that are nothing to it. The cursor
+// stays where the last step left it, so that a failure from outside meets the
+// block of that step.
 func (b *batch) peek(h *host) *compile.Step {
+	c := h.cur.Clone()
 	for {
-		s := h.cur.Peek()
+		s := c.Take()
 		if s == nil || !b.nothing(h, s) {
 			return s
 		}
-		h.cur.Take()
+	}
+}
+
+// take moves the host to the step that peek returned.
+func (b *batch) take(h *host, s *compile.Step) {
+	for next := h.cur.Take(); next != nil && next != s; next = h.cur.Take() {
 	}
 }
 

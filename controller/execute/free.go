@@ -106,7 +106,7 @@ func (b *batch) freeTake(ctx context.Context, m message, flying *int, throttled 
 // freeStep runs a host's next step; started says that its driver works on it.
 func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttled map[*compile.Step]int) (started bool, err error) {
 	if s.Task.Meta() != "" {
-		h.cur.Take()
+		b.take(h, s)
 		_, flush, err := b.meta(ctx, s, h)
 		if err == nil && flush {
 			b.plan.Flush(s, []string{h.name})
@@ -127,7 +127,7 @@ func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttle
 	if limit > 0 && setting(s.Keywords, playbook.Throttle) != nil && throttled[s] >= limit {
 		return false, nil
 	}
-	h.cur.Take()
+	b.take(h, s)
 	if spec, ok := actions.Lookup(s.Task.Resolved); ok && spec.Once {
 		return false, fault.New(fault.Generic, s.Task.Pos, "The '%s' module bypasses the host loop, which is currently not supported in the free strategy "+
 			"and would instead execute for every host in the inventory list.", s.Task.ActionName())

@@ -41,7 +41,7 @@ func (b *batch) linear(ctx context.Context) (int, error) {
 		var group []*host
 		for _, h := range left {
 			if next[h] == step {
-				h.cur.Take()
+				b.take(h, step)
 				group = append(group, h)
 			}
 		}

@@ -95,7 +95,7 @@ func (b *batch) fail(j *running, o *outcome, n *events.Counts) {
 	} else {
 		b.markFailed(h)
 	}
-	if h.cur.Failed() && h.cur.Done() {
+	if h.cur.Failed() && b.peek(h) == nil {
 		b.r.failed[h.name] = true
 	}
 	if !rescuing {
