@@ -50,6 +50,8 @@ type Loader interface {
 type Args struct {
 	Pos []any
 	Kw  []Kwarg // in the order written; names are unique
+	// Entered is what Plugin.Enter's function returned, nil without one.
+	Entered any
 }
 
 // Kwarg is one keyword argument.
@@ -81,6 +83,11 @@ type Plugin struct {
 	// Direct says that a global function gets its arguments just as they are,
 	// markers and unrendered items included (lookup, query, undef).
 	Direct bool
+	// Enter, of a global function called by its name, runs before the
+	// arguments are evaluated and what it returns runs after that. names are
+	// the variables the arguments mention; local says that they also mention
+	// names a template assigned.
+	Enter func(c *Context, names []string, local bool) func() any
 }
 
 // Table resolves the names of filters, tests and global functions when a

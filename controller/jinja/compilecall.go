@@ -118,8 +118,12 @@ func (a *compiledArgs) eval(c *Context, f *frame, first any, lead bool, fn strin
 // call compiles a call. caller, if not nil, gives the macro of a call block.
 func (p *compiler) call(x *callExpr, caller eval) (eval, error) {
 	a := x.callArgs
+	var enter func(c *Context, names []string, local bool) func() any
 	if n, ok := x.fn.(*nameExpr); ok && len(p.scope.places(n.name)) == 0 {
 		if g, ok := lookupGlobal(p.table, n.name); ok {
+			if pl, ok := g.(*Plugin); ok {
+				enter = pl.Enter
+			}
 			if pl, ok := g.(*Plugin); ok && pl.Embedded {
 				a.pos = append([]expr(nil), a.pos...)
 				for i := range a.pos {
@@ -139,12 +143,24 @@ func (p *compiler) call(x *callExpr, caller eval) (eval, error) {
 	if err != nil {
 		return nil, err
 	}
+	var names []string
+	local := false
+	if enter != nil {
+		names, local = p.mentioned(x.callArgs)
+	}
 	return func(c *Context, f *frame) (any, error) {
 		v, err := fn(c, f)
 		if err != nil {
 			return nil, err
 		}
+		var done func() any
+		if enter != nil {
+			done = enter(c, names, local || c.outer != nil || c.locals != nil || c.exports(names))
+		}
 		as, err := args.eval(c, f, nil, false, "function")
+		if done != nil {
+			as.Entered = done()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -157,6 +173,34 @@ func (p *compiler) call(x *callExpr, caller eval) (eval, error) {
 		}
 		return c.call(v, as)
 	}, nil
+}
+
+// mentioned are the variables that arguments name, and whether they name
+// anything the template assigns.
+func (p *compiler) mentioned(a callArgs) (names []string, local bool) {
+	var visit func(x expr)
+	visit = func(x expr) {
+		if n, ok := x.(*nameExpr); ok {
+			if len(p.scope.places(n.name)) > 0 {
+				local = true
+			} else {
+				names = append(names, n.name)
+			}
+		}
+		exprs(x, visit)
+	}
+	exprs(&callExpr{fn: &nameExpr{}, callArgs: a}, visit)
+	return names[1:], local // the first is the function's own
+}
+
+// exports reports whether a template assigned one of names at its top level.
+func (c *Context) exports(names []string) bool {
+	for _, n := range names {
+		if _, ok := c.exported[n]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // embeddedText is the value of a string literal passed as operator-written

@@ -43,9 +43,9 @@ type LookupCall struct {
 
 // builtinGlobals are the functions and values the reference adds.
 var builtinGlobals = map[string]any{
-	"lookup": &jinja.Plugin{Name: "lookup", Call: lookupGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true},
-	"query":  &jinja.Plugin{Name: "query", Call: queryGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true},
-	"q":      &jinja.Plugin{Name: "q", Call: queryGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true},
+	"lookup": &jinja.Plugin{Name: "lookup", Call: lookupGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true, Enter: enter},
+	"query":  &jinja.Plugin{Name: "query", Call: queryGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true, Enter: enter},
+	"q":      &jinja.Plugin{Name: "q", Call: queryGlobal, Markers: true, Lazy: true, Embedded: true, Direct: true, Enter: enter},
 	"now":    &jinja.Plugin{Name: "now", Call: nowGlobal},
 	"undef":  &jinja.Plugin{Name: "undef", Call: undefGlobal, Markers: true, Direct: true},
 	"omit":   value.Omit,
@@ -106,7 +106,32 @@ func queryGlobal(c *jinja.Context, a jinja.Args) (any, error) {
 			kw = append(kw, k)
 		}
 	}
-	return lookupNamed(c, jinja.Args{Pos: a.Pos, Kw: append(kw, jinja.Kwarg{Name: "wantlist", Value: true})}, "_query")
+	return lookupNamed(c, jinja.Args{Pos: a.Pos, Kw: append(kw, jinja.Kwarg{Name: "wantlist", Value: true}), Entered: a.Entered}, "_query")
+}
+
+// enter watches the evaluation of a lookup's arguments: what it returns says
+// whether a managed host had a say in them. A variable read before comes from
+// the render's own memory, so the names are looked at as well.
+func enter(c *jinja.Context, names []string, local bool) func() any {
+	s := of(c)
+	if s == nil {
+		return func() any { return true }
+	}
+	outer := s.mark
+	s.mark = false
+	return func() any {
+		marked := s.mark || local && outer
+		s.mark = s.mark || outer
+		for _, n := range names {
+			v, m, ok := s.vars.Lookup(n)
+			if t, isTemplate := v.(*value.Template); ok && isTemplate && !m {
+				r := s.done[t]
+				m = r != nil && r.marked
+			}
+			marked = marked || m
+		}
+		return marked
+	}
 }
 
 func lookupGlobal(c *jinja.Context, a jinja.Args) (any, error) { return lookupNamed(c, a, "_lookup") }
@@ -126,7 +151,11 @@ func lookupNamed(c *jinja.Context, a jinja.Args, fn string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &LookupCall{Scope: s, C: c, Name: name, Terms: append([]any(nil), a.Pos[1:]...), Opts: value.NewDict(len(a.Kw)), Marked: s.mark}
+	marked, known := a.Entered.(bool)
+	if !known { // called by another name: everything this render read counts
+		marked = s.mark
+	}
+	l := &LookupCall{Scope: s, C: c, Name: name, Terms: append([]any(nil), a.Pos[1:]...), Opts: value.NewDict(len(a.Kw)), Marked: marked}
 	for _, kw := range a.Kw {
 		l.Opts.Set(kw.Name, kw.Value)
 	}

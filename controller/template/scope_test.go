@@ -148,8 +148,16 @@ func TestRefused(t *testing.T) {
 		{"{{ lookup('first_found', [fact], skip=true) }}", "/etc/passwd", true},
 		{"{{ lookup('pipe', 'echo ' ~ fact) }}", "x", true},
 		{"{{ lookup('template', fact ~ '.j2') }}", "~root/x", true},
+		{"{{ fact }}{{ lookup('file', fact) }}", "/etc/passwd", true},
+		{"{{ fact }}{{ lookup('file', '/dev/null') }}", "/etc/passwd", false},
+		{"{% set p = fact %}{{ lookup('file', p) }}", "/etc/passwd", true},
+		{"{% for p in [fact] %}{{ lookup('file', p) }}{% endfor %}", "/etc/passwd", true},
+		{"{% set f = lookup %}{{ f('file', fact) }}", "/etc/passwd", true},
+		{"{{ lazy }}{{ lookup('file', lazy) }}", "/etc/passwd", true},
+		{"{{ lookup('file', d.k) }}", "/etc/passwd", true},
+		{"{{ d.k }}{{ lookup('file', '/dev/null') }}", "/etc/passwd", false},
 	} {
-		_, _, err := scope(t, value.DictOf("fact", c.name), "fact").Render(op(c.text))
+		_, _, err := scope(t, value.DictOf("fact", c.name, "lazy", op("{{ fact }}"), "d", value.DictOf("k", op("{{ fact }}"))), "fact").Render(op(c.text))
 		if got := err != nil && strings.Contains(err.Error(), "managed host"); got != c.refused {
 			t.Errorf("%s with %q: %v", c.text, c.name, err)
 		}
