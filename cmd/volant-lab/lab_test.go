@@ -174,6 +174,31 @@ func TestSystemdLabs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A new connection and its first answer: two round trips of which one way each is shaped.
+	answer := func() time.Duration {
+		begin := time.Now()
+		if !sshAnswers(&l.Hosts[0]) {
+			return time.Hour
+		}
+		return time.Since(begin)
+	}
+	mustLab(t, "shape", "--dir", a, "h1", "--delay", "150", "--loss", "1")
+	if d := answer(); d < 150*time.Millisecond || d > 3*time.Second {
+		t.Errorf("with a delay of 150 ms an answer takes %v", d)
+	}
+	mustLab(t, "shape", "--dir", a, "h1", "--down")
+	if d := answer(); d < time.Hour {
+		t.Errorf("an answer through a cut cable after %v", d)
+	}
+	mustLab(t, "shape", "--dir", a, "h1", "--up")
+	mustLab(t, "shape", "--dir", a, "h1")
+	for try := 0; answer() > 100*time.Millisecond; try++ { // the bridge may need a moment
+		if try == 20 {
+			t.Fatal("still slow without shaping")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	mustLab(t, "shape", "--dir", a, "h1", "--delay", "20") // down ends this one too
 	mustLab(t, "down", "--dir", a)
 	if exists(a) || exists("/sys/class/net/"+l.Bridge) || mounted(filepath.Join(a, "hosts/h1/root")) {
 		t.Error("something of the lab is left")

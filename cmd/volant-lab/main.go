@@ -50,6 +50,7 @@ type cli struct {
 	ServeProcess serveProcessCmd `cmd:"" hidden:""`
 	SuperviseOne superviseCmd    `cmd:"" hidden:""`
 	ServePackage servePackageCmd `cmd:"" hidden:""`
+	RelayFrames  relayCmd        `cmd:"" hidden:""`
 }
 
 // dirFlag is the flag every command has.

@@ -41,7 +41,7 @@ func (c *downCmd) Run(ctx context.Context) error {
 	var wait sync.WaitGroup
 	for i := range l.Hosts { // all at once: each shuts its own systemd down
 		h := &l.Hosts[i]
-		wait.Go(func() { h.Keeper.end(12 * time.Second) })
+		wait.Go(func() { h.Relay.end(time.Second); h.Keeper.end(12 * time.Second) })
 	}
 	wait.Wait()
 	l.Server.end(5 * time.Second)

@@ -39,6 +39,7 @@ type host struct {
 	Machine string   `json:"machine,omitempty"` // systemd: machine name
 	Link    string   `json:"link,omitempty"`    // systemd: this side of its network cable
 	Keeper  *process `json:"keeper,omitempty"`  // systemd: the process that keeps it up
+	Relay   *process `json:"relay,omitempty"`   // systemd: the process that delays and loses its packets
 }
 
 // process names a process so that a later one with the same pid is not taken for it.
