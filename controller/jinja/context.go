@@ -101,6 +101,10 @@ func (c *Context) Pos() value.Pos { return c.r.Pos }
 // Limits are the limits of the render.
 func (c *Context) Limits() Limits { return c.run.limits }
 
+// Mutates reports whether the template may change containers, so that what is
+// shared has to be copied before it gets it.
+func (c *Context) Mutates() bool { return c.t.mutates }
+
 // Template is the name of the template being rendered, "" for one without.
 func (c *Context) Template() string { return c.t.name }
 
@@ -153,6 +157,11 @@ func (c *Context) find(name string, keep *slot) (any, bool, error) {
 				return nil, false, err
 			}
 			if c.t.mutates {
+				// with nothing left to render inside, no copy shares what a
+				// nested template gave
+				if r, err := c.Realize(v); err == nil {
+					v = r
+				}
 				v = c.run.own(name, v)
 			}
 			if keep != nil {

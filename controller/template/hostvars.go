@@ -73,24 +73,33 @@ var _ jinja.Mapping = (*allVars)(nil)
 func (v *allVars) TypeName() string { return v.kind }
 
 // Item implements jinja.Indexer.
-func (v *allVars) Item(_ *jinja.Context, key any) (any, bool, error) {
+func (v *allVars) Item(c *jinja.Context, key any) (any, bool, error) {
 	name, ok := value.Text(key)
 	if !ok {
 		return nil, false, nil
 	}
 	if v.reader == nil {
-		return v.s.Resolve(name)
+		r, ok, err := v.s.Resolve(name)
+		return private(c, r), ok, err
 	}
 	outer := v.s.mark
 	v.s.mark = false
 	v.s.depth = v.reader.depth
 	r, ok, err := v.s.Resolve(name)
 	if err == nil && ok {
-		r = v.s.whole(r)
+		r = private(c, v.s.whole(r))
 	}
 	v.reader.mark = v.reader.mark || v.s.mark
 	v.s.mark = outer
 	return r, ok, err
+}
+
+// private is a copy of what a template that changes containers is given.
+func private(c *jinja.Context, v any) any {
+	if c == nil || !c.Mutates() {
+		return v
+	}
+	return value.Copy(v)
 }
 
 // whole renders everything inside v here and now; what fails is a marker.

@@ -411,7 +411,7 @@ func varsLookup(l *LookupCall) ([]any, error) {
 		case err != nil:
 			return nil, err
 		case ok:
-			out = append(out, v)
+			out = append(out, private(l.C, v))
 		case dflt == nil:
 			out = append(out, &value.Undefined{Hint: "No variable named " + value.Repr(name) + " was found.", Pos: l.C.Pos()})
 		default:

@@ -86,6 +86,27 @@ func TestRender(t *testing.T) {
 	}
 }
 
+func TestShared(t *testing.T) {
+	vars := value.DictOf("l", value.ListOf(int64(1)), "d", value.DictOf("l", op("{{ l }}")))
+	s := scope(t, vars)
+	for range 2 {
+		for text, want := range map[string]string{
+			"{% set _ = l.append(2) %}{{ l }}":                  "[1, 2]",
+			"{% set _ = d.l.append(2) %}{{ d.l }}":              "[1, 2]",
+			"{{ vars['l'].append(3) }}{{ l }}":                  "[1]",
+			"{{ lookup('vars', 'l', wantlist=true)[0].pop() }}": "1",
+		} {
+			got, _, err := s.Render(op(text))
+			if err != nil || value.Repr(got) != want {
+				t.Errorf("%s: got %v %v", text, value.Repr(got), err)
+			}
+		}
+	}
+	if r := value.Repr(vars.Lookup("l")); r != "[1]" {
+		t.Errorf("the variable became %s", r)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	vars := value.DictOf("a", value.NewTemplate("{{ missing }}", value.Pos{File: "/p/vars.yml", Line: 9, Column: 4}), "loop", op("{{ loop }}"), "n", int64(1))
 	for _, c := range []struct {
