@@ -23,6 +23,7 @@ type cli struct {
 	Enrol     enrolCmd     `cmd:"" help:"Enrol the controller described on standard input; for the bootstrap over SSH."`
 	Serve     serveCmd     `cmd:"" help:"Serve links until SIGTERM."`
 	Worker    workerCmd    `cmd:"" help:"Run sub-tasks for an agent over standard input and output."`
+	Job       jobCmd       `cmd:"" hidden:"" help:"Run a background job that standard input describes."`
 	Install   installCmd   `cmd:"" help:"Put this binary into a home and start it."`
 	Status    statusCmd    `cmd:"" help:"Show what serves a home."`
 	Keys      keysCmd      `cmd:"" help:"List or revoke the controllers that an agent serves."`

@@ -66,6 +66,7 @@ var commands = map[string]command{
 	"config":    configMain,
 	"bench":     benchMain,
 	"worker":    workerMain, // by the local session only
+	"job":       jobMain,    // by the local session only
 }
 
 // aliases are the names of ansible-core's commands.

@@ -60,3 +60,9 @@ func takeStdio() (in, out *os.File, err error) {
 	out, err = move(1, "stdout")
 	return in, out, err
 }
+
+// jobMain is a background job of the local session.
+func jobMain(_ context.Context, p *process, _ []string) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	return modules.RunJob(context.Background(), p.stdin, slog.New(slog.DiscardHandler))
+}

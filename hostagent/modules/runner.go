@@ -82,7 +82,7 @@ func builtin(name string) string {
 // covers the case, else in Python.
 func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*wire.Outcome, error) {
 	if t.Async > 0 {
-		return fault(wire.FaultModule, "asynchronous tasks are not supported by this agent"), nil
+		return r.startJob(ctx, henv, t)
 	}
 	args := t.Args.Dict
 	if args == nil {

@@ -1,0 +1,251 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"volant/hostagent"
+	"volant/stage"
+	"volant/wire"
+	"volant/wire/frame"
+	"volant/wire/pyjson"
+	"volant/wire/value"
+)
+
+// jobSpec is what a background job's process is told on its standard input.
+type jobSpec struct {
+	Task    []byte            // the sub-task, as on the wire
+	Status  string            // status file
+	Dir     string            // directory of its own, with the staged files; removed at the end
+	Cache   string            // for its Python server's file
+	Home    string            // of the user
+	Cwd     string            // working directory
+	Environ []string          // of a login
+	Umask   int               // of a login, -1 for the process's own
+	Layouts map[string]string // manifest -> directory laid out
+	Seconds int64             // it may take
+}
+
+// maxSpec bounds what a job's process reads.
+const maxSpec = 256 << 20
+
+// startJob starts the module as a process of its own that outlives us and
+// answers once its status file says so.
+func (r *runner) startJob(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*wire.Outcome, error) {
+	dir, err := asyncDir(henv, t)
+	if err != nil {
+		return fault(wire.FaultInternal, err.Error()), nil
+	}
+	id := filepath.Base(t.JobID)
+	spec := jobSpec{
+		Status: filepath.Join(dir, id), Dir: filepath.Join(dir, ".volant-"+id), Cache: henv.Cache, Home: henv.Home,
+		Cwd: henv.Cwd, Environ: henv.Environ, Umask: henv.Umask, Layouts: map[string]string{},
+		Seconds: t.Async,
+	}
+	if p := t.Python; p != nil {
+		for _, h := range []wire.Hash{p.Base, p.Extra} {
+			if h.IsZero() {
+				continue
+			}
+			at, err := henv.Layout(ctx, stage.Hash(h))
+			if err != nil {
+				return nil, err
+			}
+			spec.Layouts[h.String()] = at
+		}
+	}
+	if err := spec.start(henv, t); err != nil {
+		_ = os.RemoveAll(spec.Dir)
+		_ = os.Remove(spec.Status)
+		return fault(wire.FaultInternal, "starting the background job: "+err.Error()), nil
+	}
+	res := value.DictOf("started", true, "finished", false, "ansible_job_id", id, "results_file", spec.Status,
+		"changed", true, "_ansible_parsed", true)
+	return &wire.Outcome{Result: wire.Dict{Dict: res}, Path: "job"}, nil
+}
+
+// asyncDir is where jobs keep their status, made when it is missing.
+func asyncDir(henv *hostagent.Env, t *wire.Task) (string, error) {
+	dir, _ := value.Text(taskOption(t, "async_dir"))
+	if dir == "" {
+		dir = "~/.ansible_async"
+	}
+	switch {
+	case dir == "~" || strings.HasPrefix(dir, "~/"):
+		dir = filepath.Join(henv.Home, dir[1:])
+	case !filepath.IsAbs(dir):
+		dir = filepath.Join(henv.Cwd, dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("could not create directory: %s: %w", dir, err)
+	}
+	return dir, nil
+}
+
+// start moves the staged files to the job, writes its status and starts it.
+func (s *jobSpec) start(henv *hostagent.Env, t *wire.Task) error {
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(henv.Staging)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, f := range files {
+		if err := moveFile(filepath.Join(henv.Staging, f.Name()), filepath.Join(s.Dir, f.Name())); err != nil {
+			return err
+		}
+	}
+	job := *t
+	job.Async = 0
+	if t.Args.Dict != nil {
+		job.Args.Dict, _ = moved(t.Args.Dict, henv.Staging, s.Dir).(*value.Dict)
+	}
+	if s.Task, err = frame.Marshal(&job); err != nil {
+		return err
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	first := value.DictOf("started", true, "finished", false, "ansible_job_id", filepath.Base(s.Status))
+	if err := writeStatus(s.Status, first); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, "job")
+	cmd.Stdin, cmd.Env, cmd.Dir = bytes.NewReader(b), s.Environ, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // ends with the job, or with us; init reaps it then
+	return nil
+}
+
+func moveFile(from, to string) error {
+	if err := os.Rename(from, to); err == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	st, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, st.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// moved is v with paths below from put below to.
+func moved(v any, from, to string) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, from+"/", to+"/")
+	case *value.List:
+		out := &value.List{Items: make([]any, len(v.Items))}
+		for i, e := range v.Items {
+			out.Items[i] = moved(e, from, to)
+		}
+		return out
+	case *value.Dict:
+		out := value.NewDict(v.Len())
+		for k, e := range v.All() {
+			out.Set(k, moved(e, from, to))
+		}
+		return out
+	}
+	return v
+}
+
+// writeStatus replaces a job's status file at once.
+func writeStatus(path string, d *value.Dict) error {
+	b, err := pyjson.Append(nil, d)
+	if err != nil {
+		return err
+	}
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+// RunJob is a background job: it reads what to do from in, runs it for at most
+// its time and leaves the result in its status file. Both binaries have it as
+// their command `job`.
+func RunJob(ctx context.Context, in io.Reader, log *slog.Logger) error {
+	b, err := io.ReadAll(io.LimitReader(in, maxSpec))
+	if err != nil {
+		return err
+	}
+	var s jobSpec
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("reading the job: %w", err)
+	}
+	defer os.RemoveAll(s.Dir)
+	t := new(wire.Task)
+	if err := frame.Unmarshal(s.Task, t); err != nil {
+		return fmt.Errorf("reading the job's task: %w", err)
+	}
+	r := NewRunner(RunnerOptions{Log: log, PythonDir: filepath.Join(s.Dir, "python")})
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.Seconds)*time.Second)
+	defer cancel()
+	henv := &hostagent.Env{
+		Session: "job", Staging: s.Dir, Cache: s.Cache, Home: s.Home, Cwd: s.Cwd, Environ: s.Environ, Umask: s.Umask, Log: log,
+		Layout: func(_ context.Context, m stage.Hash) (string, error) {
+			if dir, ok := s.Layouts[wire.Hash(m).String()]; ok {
+				return dir, nil
+			}
+			return "", fmt.Errorf("manifest %s is not laid out for this job", wire.Hash(m))
+		},
+		Forked: func(int) {},
+		Send:   func(context.Context, string) (int64, error) { return 0, errors.New("a background job sends no files") },
+	}
+	out, err := r.Run(ctx, henv, t)
+	if ctx.Err() != nil {
+		return ctx.Err() // the status stays unfinished, as the reference leaves it
+	}
+	return writeStatus(s.Status, jobResult(out, err))
+}
+
+// jobResult is what a finished job's status file holds.
+func jobResult(out *wire.Outcome, err error) *value.Dict {
+	text := ""
+	switch {
+	case err != nil:
+		text = err.Error()
+	case out.Fault != nil:
+		text = out.Fault.Text
+	default:
+		d := out.Result.Dict
+		d.Delete("_ansible_parsed")
+		return d
+	}
+	return value.DictOf("failed", true, "finished", true, "msg", text)
+}
