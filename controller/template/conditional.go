@@ -137,8 +137,7 @@ func (s *Scope) indirect(expr *value.Template) (any, value.Pos, error) {
 			return out, expr.Pos, err
 		}
 	}
-	opts := jinja.Options{TrimBlocks: true, RenderConsts: !s.e.opt.NoEmbeddedTemplates}
-	out, err := s.evaluate(expr, opts)
+	out, err := s.evaluate(expr, asCondition)
 	return out, expr.Pos, err
 }
 
@@ -146,7 +145,7 @@ func (s *Scope) indirect(expr *value.Template) (any, value.Pos, error) {
 func (s *Scope) Expression(t *value.Template) (out any, marked bool, err error) {
 	outer := s.mark
 	s.mark = false
-	out, err = s.evaluate(t, valueOptions)
+	out, err = s.evaluate(t, asExpression)
 	if tt, ok := out.(*value.Template); ok {
 		out = tt.Text
 	}
@@ -155,27 +154,16 @@ func (s *Scope) Expression(t *value.Template) (out any, marked bool, err error) 
 	return out, marked, err
 }
 
-// exprKey identifies a compiled expression.
-type exprKey struct {
-	text string
-	opts jinja.Options
-}
-
-type exprProgram struct {
-	prog *jinja.Template
-	err  error
-}
-
 // evaluate runs a bare expression. Its result is final, except that text the
 // operator wrote keeps its place.
-func (s *Scope) evaluate(t *value.Template, opts jinja.Options) (any, error) {
-	c := s.e.expression(t, opts)
-	if c.err != nil {
-		return nil, asFault(c.err, t, true)
+func (s *Scope) evaluate(t *value.Template, form int) (any, error) {
+	prog, err := s.e.program(t, form)
+	if err != nil {
+		return nil, asFault(err, t, true)
 	}
 	r := s.render(t.Pos)
 	r.Const = s.constant
-	v, err := c.prog.Render(r)
+	v, err := prog.Render(r)
 	if err != nil {
 		if s.ctx.Err() != nil {
 			return nil, s.ctx.Err()
@@ -201,18 +189,6 @@ func (s *Scope) evaluate(t *value.Template, opts jinja.Options) (any, error) {
 		return nil, asFault(err, t, true)
 	}
 	return out, nil
-}
-
-// expression compiles a bare expression, once per text and options.
-func (e *Engine) expression(t *value.Template, opts jinja.Options) *exprProgram {
-	key := exprKey{t.Text, opts}
-	if c, ok := e.exprs.Load(key); ok {
-		return c.(*exprProgram)
-	}
-	c := &exprProgram{}
-	c.prog, c.err = jinja.CompileExpr(t.Text, e.table, opts)
-	e.exprs.Store(key, c)
-	return c
 }
 
 // constant renders a string literal that looks like a template, as

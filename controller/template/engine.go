@@ -87,7 +87,6 @@ type Engine struct {
 	opt   Options
 	table *table
 	files sync.Map // fileKey -> *fileProgram: template files, by content
-	exprs sync.Map // exprKey -> *exprProgram
 }
 
 // New returns an Engine.
@@ -142,7 +141,8 @@ type Scope struct {
 	// mark says that the render in progress read what a managed host sent.
 	mark    bool
 	depth   int
-	replace *replacing // nil: what is undefined fails
+	include *fileLoader // for templates in values, made when first needed
+	replace *replacing  // nil: what is undefined fails
 }
 
 // Scope returns a scope over vars.

@@ -269,7 +269,10 @@ type fileLoader struct {
 
 // loader is the one for templates in values: the playbook's directory.
 func (s *Scope) loader() jinja.Loader {
-	return &fileLoader{s: s, paths: []string{s.opt.Basedir}, opts: jinja.Options{TrimBlocks: true}}
+	if s.include == nil {
+		s.include = &fileLoader{s: s, paths: []string{s.opt.Basedir}, opts: jinja.Options{TrimBlocks: true}}
+	}
+	return s.include
 }
 
 // Load implements jinja.Loader.

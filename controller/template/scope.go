@@ -103,7 +103,7 @@ func (s *Scope) Template(t *value.Template) (any, error) {
 
 // run renders t without caching; failures are markers.
 func (s *Scope) run(t *value.Template) (any, error) {
-	prog, err := s.e.program(t)
+	prog, err := s.e.program(t, asValue)
 	if err != nil {
 		return s.marker(asFault(err, t, false)), nil
 	}
@@ -147,25 +147,54 @@ func (s *Scope) marker(err error) *value.Undefined {
 	return &value.Undefined{Hint: err.Error(), Err: err}
 }
 
-// compiled is what Template.Program holds.
+// compiled is what Template.Program holds: what an engine made of the text as
+// a value, a conditional and a bare expression, as far as it was asked.
 type compiled struct {
-	e    *Engine
-	prog *jinja.Template
-	err  error
+	e     *Engine
+	forms [3]*program
 }
 
-// program compiles the text of a value, once.
-func (e *Engine) program(t *value.Template) (*jinja.Template, error) {
-	if c, ok := t.Program.Load().(*compiled); ok && c.e == e {
-		return c.prog, c.err
+// The forms a text is compiled in.
+const (
+	asValue = iota
+	asCondition
+	asExpression
+)
+
+type program struct {
+	*jinja.Template
+	err error
+}
+
+// program compiles t in a form, once.
+func (e *Engine) program(t *value.Template, form int) (*jinja.Template, error) {
+	have, _ := t.Program.Load().(*compiled)
+	if have != nil && have.e == e && have.forms[form] != nil {
+		return have.forms[form].Template, have.forms[form].err
 	}
-	c := &compiled{e: e}
-	text, opts := t.Text, valueOptions
-	if text, opts, c.err = header(text, opts); c.err == nil {
-		c.prog, c.err = jinja.Compile(text, "", e.table, opts)
+	p := &program{}
+	opts := valueOptions
+	switch form {
+	case asValue:
+		text := t.Text
+		if text, opts, p.err = header(text, opts); p.err == nil {
+			p.Template, p.err = jinja.Compile(text, "", e.table, opts)
+		}
+	case asCondition:
+		// conditionals were once written in {% %}, where backslashes escape
+		opts.EscapeBackslashes = false
+		opts.RenderConsts = !e.opt.NoEmbeddedTemplates
+		p.Template, p.err = jinja.CompileExpr(t.Text, e.table, opts)
+	case asExpression:
+		p.Template, p.err = jinja.CompileExpr(t.Text, e.table, opts)
 	}
-	t.Program.Store(c)
-	return c.prog, c.err
+	next := &compiled{e: e}
+	if have != nil && have.e == e {
+		*next = *have
+	}
+	next.forms[form] = p
+	t.Program.Store(next)
+	return p.Template, p.err
 }
 
 // possiblyTemplate reports whether text has to be rendered at all.
