@@ -57,7 +57,7 @@ func (f *Files) Read(path string) (data []byte, encrypted bool, err error) {
 			Cause: osError(err, path)}
 	case err != nil:
 		return nil, false, &fault.Error{Kind: fault.Parser, Cause: osError(err, path),
-			Msg: "An error occurred while trying to read the file " + quote(path) + "."}
+			Msg: "An error occurred while trying to read the file " + value.Repr(path) + "."}
 	}
 	if !IsEncrypted(data) {
 		return data, false, nil
@@ -80,7 +80,7 @@ func osError(err error, path string) error {
 		return err
 	}
 	text := code.Error()
-	return fmt.Errorf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], quote(path))
+	return fmt.Errorf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
 }
 
 // Options are the options with which a file of the operator is read.

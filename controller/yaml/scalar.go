@@ -113,7 +113,7 @@ func makeBool(s string) (any, error) {
 }
 
 func invalidInt(base int, s string) error {
-	return scalarError{fmt.Sprintf("invalid literal for int() with base %d: %s", base, quote(s))}
+	return scalarError{fmt.Sprintf("invalid literal for int() with base %d: %s", base, value.Repr(s))}
 }
 
 func makeInt(text string) (any, error) {
@@ -210,11 +210,11 @@ func makeFloat(text string) (any, error) {
 func parseFloat(s string) (float64, error) {
 	t := strings.TrimSpace(s)
 	if t == "" || strings.ContainsAny(t, "xXpP_") {
-		return 0, scalarError{"could not convert string to float: " + quote(s)}
+		return 0, scalarError{"could not convert string to float: " + value.Repr(s)}
 	}
 	f, err := strconv.ParseFloat(t, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, scalarError{"could not convert string to float: " + quote(s)}
+		return 0, scalarError{"could not convert string to float: " + value.Repr(s)}
 	}
 	return f, nil
 }
