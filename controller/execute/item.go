@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -231,6 +232,7 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 		it.out.task = &ev
 	}
 	args := value.NewDict(it.task.Args.Len())
+	args.Places = it.task.Args.Places
 	defaults, err := it.defaultArgs(s, it.resolved)
 	if err != nil {
 		return it.badArgs(err)
@@ -274,6 +276,7 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 			args.Set(k, v)
 		}
 	}
+	args = sortedArgs(args)
 	it.raw = args
 	render := args
 	short := actions.Short(it.resolved)
@@ -303,6 +306,19 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 	}
 	it.args = out
 	return nil
+}
+
+// sortedArgs are arguments in the order of their names, as the reference hands
+// them on.
+func sortedArgs(args *value.Dict) *value.Dict {
+	keys := args.Keys()
+	slices.SortStableFunc(keys, func(a, b any) int { return strings.Compare(text(a), text(b)) })
+	out := value.NewDict(len(keys))
+	for _, k := range keys {
+		out.Set(k, args.Lookup(k))
+	}
+	out.Places = args.Places
+	return out
 }
 
 // renderKeys renders the names of set_fact that are templates.
@@ -636,8 +652,26 @@ func (it *item) finish(res Dict) {
 	res.Set("_ansible_delegated_vars", d)
 }
 
+// badName is the error about a variable that set_fact cannot set, at its place.
+func (it *item) badName() error {
+	if actions.Short(it.resolved) != "set_fact" {
+		return nil
+	}
+	for k := range it.args.Dict.All() {
+		if name := text(k); name != "cacheable" {
+			if err := playbook.CheckVariableName(k, it.task.Args.KeyPos(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // act runs the action once.
 func (it *item) act(ctx context.Context) (Dict, error) {
+	if err := it.badName(); err != nil {
+		return nil, err
+	}
 	tctx, cancel := ctx, context.CancelFunc(func() {})
 	if it.f.timeout > 0 {
 		tctx, cancel = context.WithTimeout(ctx, it.f.timeout)
