@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"volant/wire"
 )
 
 // startTimeout bounds the wait for a started agent to listen.
@@ -89,7 +91,7 @@ func replace(s *Serving, exe, version string, key ed25519.PublicKey, e Enrolment
 	case listen != s.Listen:
 		return true
 	}
-	return s.Exe != exe && !newerRelease(s.Version, version)
+	return s.Exe != exe && !wire.NewerRelease(s.Version, version)
 }
 
 // arrivedAt is the address an SSH session arrived at; empty (all addresses)
@@ -104,41 +106,6 @@ func arrivedAt(sshConnection string) string {
 		return ""
 	}
 	return ip.String()
-}
-
-// newerRelease tells whether release a is strictly newer than b; what is no
-// MAJOR.MINOR.PATCH is never newer.
-func newerRelease(a, b string) bool {
-	x, okX := parseRelease(a)
-	y, okY := parseRelease(b)
-	if !okX || !okY {
-		return false
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			return x[i] > y[i]
-		}
-	}
-	return false
-}
-
-func parseRelease(s string) (v [3]int, ok bool) {
-	s = strings.TrimPrefix(strings.TrimSpace(s), "v")
-	if i := strings.IndexAny(s, "-+"); i >= 0 {
-		s = s[:i]
-	}
-	parts := strings.Split(s, ".")
-	if len(parts) != 3 {
-		return v, false
-	}
-	for i, p := range parts {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 0 {
-			return v, false
-		}
-		v[i] = n
-	}
-	return v, true
 }
 
 // start runs `exe serve` in a session of its own, with none of our

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Home is the agent's directory on a host:
@@ -67,12 +69,46 @@ func WorkerConfig(cfg Config) (Config, func(), error) {
 			return cfg, func() {}, nil
 		}
 	}
-	tmp, err := os.MkdirTemp("", "volant-agent-") // 0700 and a random name
+	tmp, err := os.MkdirTemp("", workerPrefix) // 0700 and a random name
 	if err != nil {
 		return cfg, nil, fmt.Errorf("finding a place for a worker's files: %w", err)
 	}
+	lock, err := os.OpenFile(filepath.Join(tmp, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return cfg, nil, fmt.Errorf("finding a place for a worker's files: %w", err)
+	}
+	_ = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	sweepWorkers(filepath.Dir(tmp))
 	cfg.CacheDir, cfg.StagingDir = filepath.Join(tmp, "cache"), filepath.Join(tmp, "staging")
-	return cfg, func() { _ = os.RemoveAll(tmp) }, nil
+	return cfg, func() {
+		_ = os.RemoveAll(tmp)
+		lock.Close()
+	}, nil
+}
+
+// workerPrefix begins the names of directories of workers without a home.
+const workerPrefix = "volant-worker-files-"
+
+// sweepWorkers removes what workers of this user that were killed left in dir.
+func sweepWorkers(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, workerPrefix+"*"))
+	for _, path := range left {
+		st, err := os.Lstat(path)
+		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < time.Minute {
+			continue // young ones may not be locked yet
+		}
+		if uid, ok := owner(st); !ok || uid != os.Getuid() {
+			continue
+		}
+		lock, err := os.Open(filepath.Join(path, "lock"))
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(path)
+		}
+		lock.Close()
+	}
 }
 
 func (h Home) writable() bool {

@@ -14,12 +14,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"volant/bootstrap"
 	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
 	"volant/hostagent"
@@ -115,7 +117,15 @@ func TestLinkCutWhileStaging(t *testing.T) {
 type process struct {
 	t    *testing.T
 	home string
+	mu   sync.Mutex // guards rep
 	rep  enrol.Reply
+}
+
+// last is what the last enrolment answered.
+func (p *process) last() enrol.Reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rep
 }
 
 func (p *process) command(args ...string) *exec.Cmd {
@@ -135,12 +145,16 @@ func (p *process) enrol(key ed25519.PublicKey) enrol.Reply {
 	cmd.Stdin = bytes.NewReader(append(req, '\n'))
 	out, err := cmd.Output()
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Error(err)
 	}
-	if p.rep, err = enrol.ParseReply(string(out)); err != nil || p.rep.Error != "" {
-		p.t.Fatal(err, p.rep.Error, string(p.log()))
+	rep, err := enrol.ParseReply(string(out))
+	if err != nil || rep.Error != "" {
+		p.t.Error(err, rep.Error, string(p.log()))
 	}
-	return p.rep
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rep = rep
+	return rep
 }
 
 func (p *process) log() []byte {
@@ -176,21 +190,21 @@ func (p *process) linkTo(change ...func(*fleet.Config)) (fleet.Link, *int) {
 func TestAgentKilled(t *testing.T) {
 	p := startProcess(t)
 	l, calls := p.linkTo()
-	first := p.rep
+	first := p.last()
 	run(t, l, task("echo"))
 	if *calls != 1 || !first.Started {
 		t.Errorf("SSH asked %d times, %+v", *calls, first)
 	}
 	kill := func() {
-		if err := syscall.Kill(p.rep.PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(p.last().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Run("between tasks", func(t *testing.T) {
 		kill()
 		run(t, l, task("echo"))
-		if p.rep.PID == first.PID || p.rep.Port != first.Port || !p.rep.Agent.Equal(first.Agent) {
-			t.Errorf("%+v after %+v", p.rep, first)
+		if p.last().PID == first.PID || p.last().Port != first.Port || !p.last().Agent.Equal(first.Agent) {
+			t.Errorf("%+v after %+v", p.last(), first)
 		}
 	})
 	t.Run("within a task", func(t *testing.T) {
@@ -202,12 +216,20 @@ func TestAgentKilled(t *testing.T) {
 		run(t, l, task("echo"))
 	})
 	t.Run("ended within a task", func(t *testing.T) { // it finishes what it runs
-		time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(p.rep.PID, syscall.SIGTERM) })
+		time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(p.last().PID, syscall.SIGTERM) })
 		a := run(t, l, task("sleep", "ms", int64(2500)))
 		if a.Result.Lookup("slept") != int64(2500) {
 			t.Errorf("got %v", a.Result.Dict)
 		}
 	})
+}
+
+// release is a set of agents of which only the release matters.
+type release string
+
+func (r release) Version() string { return string(r) }
+func (release) Open(string) (bootstrap.Binary, error) {
+	return bootstrap.Binary{}, errors.New("not needed")
 }
 
 func TestAgentStaysAlive(t *testing.T) {
@@ -235,6 +257,19 @@ func TestAgentStaysAlive(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("SSH asked %d times for three runs", calls)
 	}
+	t.Run("of another release", func(t *testing.T) {
+		for _, want := range []int{2, 3} { // asked once a run; here SSH has nothing newer
+			f := newFleet(t, ssh, quick, same, func(c *fleet.Config) { c.Binaries = release("9.9.9") })
+			l := link(t, f)
+			run(t, l, task("echo"))
+			if calls != want {
+				t.Errorf("SSH asked %d times, want %d", calls, want)
+			}
+		}
+		f := newFleet(t, ssh, quick, same, func(c *fleet.Config) { c.Binaries = release("0.0.0") })
+		run(t, link(t, f), task("echo"))
+		calls = 1
+	})
 	t.Run("revoked", func(t *testing.T) {
 		if out, err := p.command("keys", "--revoke", "test").CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
@@ -247,12 +282,12 @@ func TestAgentStaysAlive(t *testing.T) {
 	})
 	t.Run("status", func(t *testing.T) {
 		out, err := p.command("status").CombinedOutput()
-		if err != nil || !strings.Contains(string(out), strconv.Itoa(p.rep.Port)) || !strings.Contains(string(out), "serves") {
+		if err != nil || !strings.Contains(string(out), strconv.Itoa(p.last().Port)) || !strings.Contains(string(out), "serves") {
 			t.Errorf("%v %s", err, out)
 		}
 	})
 	t.Run("garbage on the port", func(t *testing.T) {
-		c, err := net.Dial("udp4", net.JoinHostPort(p.rep.Address, strconv.Itoa(p.rep.Port)))
+		c, err := net.Dial("udp4", net.JoinHostPort(p.last().Address, strconv.Itoa(p.last().Port)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +307,7 @@ func TestDamagedJournal(t *testing.T) {
 	p := startProcess(t)
 	l, _ := p.linkTo()
 	time.AfterFunc(300*time.Millisecond, func() {
-		_ = syscall.Kill(p.rep.PID, syscall.SIGKILL)
+		_ = syscall.Kill(p.last().PID, syscall.SIGKILL)
 		files, _ := filepath.Glob(filepath.Join(p.home, "journal", "*.journal"))
 		for _, f := range files {
 			_ = os.WriteFile(f, []byte("this is no journal"), 0o600)

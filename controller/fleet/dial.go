@@ -16,8 +16,9 @@ import (
 
 const (
 	callTimeout  = 1500 * time.Millisecond // for a known agent to answer before SSH is asked
-	dialTimeout  = 3 * time.Second         // for an agent that SSH just spoke to
-	dialBudget   = 6 * time.Second         // for all tries: a storm may refuse a dial after it seemed to succeed
+	crowding     = 50 * time.Millisecond   // more of it for every handshake that goes on beside it
+	dialTimeout  = 10 * time.Second        // for an agent that SSH just spoke to; a silent one fails after 5 s
+	dialBudget   = 12 * time.Second        // for all tries: a storm may refuse a dial after it seemed to succeed
 	resolveAfter = 2 * time.Second
 	sshEvery     = 3 // while a link is lost, every third attempt asks SSH
 )
@@ -29,8 +30,9 @@ type dialer struct {
 	target Target
 	key    linkKey
 
-	once sync.Once // loads pin
-	pin  *pin
+	once  sync.Once // loads pin
+	pin   *pin
+	asked bool // whether the agent's release was looked at
 }
 
 func (d *dialer) build(ctx context.Context, attempt int) (*live, error) {
@@ -44,7 +46,10 @@ func (d *dialer) build(ctx context.Context, attempt int) (*live, error) {
 	if d.pin != nil && d.pin.Address != "" && d.sameAddress(ctx) {
 		lv, err := d.call(ctx, callTimeout)
 		if err == nil {
-			return lv, nil
+			if !d.outdated(lv) {
+				return lv, nil
+			}
+			return d.upgrade(ctx, lv)
 		}
 		callErr = err
 		d.f.log.Info("Agent does not answer", "host", d.target.Name, "address", d.pin.Address, "err", err)
@@ -55,6 +60,36 @@ func (d *dialer) build(ctx context.Context, attempt int) (*live, error) {
 	if err := d.bootstrap(ctx, callErr); err != nil {
 		return nil, err
 	}
+	return d.callStarted(ctx)
+}
+
+// outdated tells whether the agent is of another release than the one this
+// controller carries, and not newer. It is asked once in a run.
+func (d *dialer) outdated(lv *live) bool {
+	if d.f.cfg.Binaries == nil || d.asked {
+		return false
+	}
+	d.asked = true
+	ours := d.f.cfg.Binaries.Version()
+	return lv.hello.Agent != ours && !wire.NewerRelease(lv.hello.Agent, ours)
+}
+
+// upgrade replaces the agent over SSH; where that cannot be done the old one
+// serves on: it speaks our protocol.
+func (d *dialer) upgrade(ctx context.Context, lv *live) (*live, error) {
+	d.f.log.Info("Agent is of another release", "host", d.target.Name, "agent", lv.hello.Agent)
+	if err := d.bootstrap(ctx, nil); err != nil {
+		d.f.log.Warn("Agent could not be replaced", "host", d.target.Name, "err", err)
+		if lv.alive() {
+			return lv, nil
+		}
+	}
+	_ = lv.conn.Close(session.CodeReconnect, "replaced by a newer agent")
+	return d.callStarted(ctx)
+}
+
+// callStarted dials an agent that SSH just spoke to.
+func (d *dialer) callStarted(ctx context.Context) (*live, error) {
 	var err error
 	until := time.Now().Add(dialBudget)
 	for try := 1; time.Now().Before(until); try++ {
@@ -109,7 +144,7 @@ func (d *dialer) call(ctx context.Context, timeout time.Duration) (lv *live, err
 		}
 		d.f.cfg.Metrics.Connected("call", outcome, time.Since(begin))
 	}()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout+time.Duration(len(d.f.dials))*crowding)
 	defer cancel()
 	addr, err := net.ResolveUDPAddr("udp", d.pin.Address)
 	if err != nil {
@@ -147,6 +182,7 @@ func (d *dialer) bootstrap(ctx context.Context, callErr error) (err error) {
 		}
 		d.f.cfg.Metrics.Connected("bootstrap", outcome, time.Since(begin))
 	}()
+	d.asked = true // what SSH finds or installs is current
 	ssh, err := d.f.cfg.Dial(ctx, d.target.SSH)
 	if err != nil {
 		return err
