@@ -131,7 +131,11 @@ func storable(v any, depth int) (any, error) {
 	case *value.Undefined:
 		return nil, v
 	}
-	return nil, &fault.Error{Class: "AnsibleVariableTypeError", Msg: "Type '" + value.TypeName(v) + "' is unsupported for variable storage."}
+	e := &fault.Error{Class: "AnsibleVariableTypeError", Msg: "Type '" + value.TypeName(v) + "' is unsupported for variable storage.", Excerpt: value.Str(v)}
+	if t, ok := v.(jinja.Texter); ok {
+		e.Excerpt = t.Text()
+	}
+	return nil, e
 }
 
 // rekeyed is a Dict whose keys are all data.
@@ -158,21 +162,9 @@ type Args struct {
 	Marked map[string]bool
 }
 
-// ArgError says which argument could not be rendered.
-type ArgError struct {
-	Arg string
-	Err error // *fault.Error "Error while resolving value for 'ARG'."
-}
-
-// Error is the reference's text for it.
-func (e *ArgError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the *fault.Error.
-func (e *ArgError) Unwrap() error { return e.Err }
-
 // RenderArgs renders a task's arguments, each on its own; omitted ones are
-// left out. The error is an *ArgError around a *fault.Error whose message is
-// "Error while resolving value for 'ARG'" with what caused it.
+// left out. The error is a *fault.Error whose message is "Error while resolving
+// value for 'ARG'" with what caused it.
 func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 	out := Args{Dict: value.NewDict(args.Len())}
 	for k, v := range args.All() {
@@ -187,7 +179,7 @@ func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 				pos = p
 			}
 			e := newFault(fault.KindOf(err), "AnsibleTemplateError", "Error while resolving value for '"+name+"'.", pos, err)
-			return Args{}, &ArgError{Arg: name, Err: e}
+			return Args{}, e
 		}
 		if r == value.Omit {
 			continue

@@ -125,7 +125,8 @@ func (s *Scope) settle(v any, err error) func(t *value.Template) (any, error) {
 			return s.marker(asFault(err, t, false)), nil
 		}
 		if u, ok := v.(*value.Undefined); ok && u.Err != nil {
-			return &value.Undefined{Name: u.Name, Hint: u.Hint, Pos: u.Pos, Err: asFault(u, t, false)}, nil
+			e := asFault(u, t, false)
+			return &value.Undefined{Name: u.Name, Hint: e.Error(), Pos: u.Pos, Err: e}, nil
 		}
 		return v, nil
 	}

@@ -15,24 +15,34 @@ type replacing struct{ seen []*value.Undefined }
 // marker is what stands for the next undefined part.
 func (r *replacing) marker(u *value.Undefined) any {
 	r.seen = append(r.seen, u)
-	return fmt.Sprintf("<< error %d - %s >>", len(r.seen), u.Hint)
+	return fmt.Sprintf("<< error %d - %s >>", len(r.seen), asFault(u, nil, false))
 }
 
-// report warns of what was replaced, once per place.
-func (r *replacing) report(s *Scope, pos value.Pos, text string) {
-	if len(r.seen) == 0 {
-		return
+// report warns of what was replaced, once for what follows each other in one
+// template.
+func (r *replacing) report(s *Scope, t *value.Template) {
+	for first := 0; first < len(r.seen); {
+		pos := r.seen[first].Pos
+		end := first + 1
+		for end < len(r.seen) && r.seen[end].Pos == pos {
+			end++
+		}
+		var b strings.Builder
+		plural := "s"
+		if end-first == 1 {
+			plural = ""
+		}
+		fmt.Fprintf(&b, "Encountered %d template error%s.", end-first, plural)
+		for i, u := range r.seen[first:end] {
+			fmt.Fprintf(&b, "\nerror %d - %s", first+i+1, asFault(u, nil, false))
+		}
+		e := &fault.Error{Msg: b.String(), Pos: pos}
+		if pos.IsZero() {
+			about(e, t)
+		}
+		s.sink().Warning(e)
+		first = end
 	}
-	var b strings.Builder
-	plural := "s"
-	if len(r.seen) == 1 {
-		plural = ""
-	}
-	fmt.Fprintf(&b, "Encountered %d template error%s.", len(r.seen), plural)
-	for i, u := range r.seen {
-		fmt.Fprintf(&b, "\nerror %d - %s", i+1, u.Hint)
-	}
-	s.sink().Warning(&fault.Error{Msg: b.String(), Pos: pos, Excerpt: text})
 }
 
 // RenderReplacing is Render for names: what is undefined becomes text that says
@@ -46,7 +56,7 @@ func (s *Scope) RenderReplacing(v any) (out any, marked bool, err error) {
 	n := *s
 	n.replace, n.done = r, nil
 	out, marked, err = n.Render(t)
-	r.report(s, t.Pos, t.Text)
+	r.report(s, t)
 	return out, marked, err
 }
 
@@ -56,7 +66,7 @@ func (s *Scope) ExpressionReplacing(t *value.Template) (out any, marked bool, er
 	n := *s
 	n.replace, n.done = r, nil
 	out, marked, err = n.Expression(t)
-	r.report(s, t.Pos, t.Text)
+	r.report(s, t)
 	return out, marked, err
 }
 
