@@ -67,7 +67,11 @@ func cause(err error) error {
 
 // block is the outermost link of the task's error block.
 func (x *exec) block(cause error) *fault.Error {
-	return &fault.Error{Msg: "Task failed.", Pos: x.task.Pos, Excerpt: x.r.opt.Excerpt, Cause: cause}
+	excerpt := x.task.Excerpt
+	if excerpt == "" {
+		excerpt = x.r.opt.Excerpt
+	}
+	return &fault.Error{Msg: "Task failed.", Pos: x.task.Pos, Excerpt: excerpt, Cause: cause}
 }
 
 // failedDict makes the result of an item that ended in err.

@@ -11,6 +11,9 @@ import (
 // task loads a task, handler or include statement.
 func (l *Loader) task(d *value.Dict, w where, kind Include) (*Task, error) {
 	t := &Task{ID: l.id(), Pos: d.Pos(), Parent: w.parent, Role: w.role, Handler: w.handlers, Include: kind}
+	if t.Pos.IsZero() {
+		t.Excerpt = fault.Shorten(value.Str(d))
+	}
 	cls := taskClass
 	switch {
 	case kind == IncludeRole || kind == ImportRole:

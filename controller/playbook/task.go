@@ -39,6 +39,9 @@ type Task struct {
 	Include     Include
 	// RoleArgs are the options of include_role and import_role.
 	RoleArgs *RoleArgs
+	// Excerpt stands for the source of a task that is in no file (the
+	// validation of a role's arguments) in messages.
+	Excerpt string
 }
 
 // RoleArgs are the options of include_role and import_role, raw.
