@@ -4,19 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
-	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
 	"volant/controller/config"
 	"volant/controller/events"
@@ -238,49 +231,6 @@ func (r *vaultRun) each(names []string, done string, do func(name string) error)
 	return nil
 }
 
-// path is a file's real path; - stays.
-func (r *vaultRun) path(name string) string {
-	if name == "-" {
-		return name
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(r.p.dir, name)
-	}
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
-	}
-	return filepath.Clean(name)
-}
-
-// maxVaultFile bounds what is read whole into memory.
-const maxVaultFile = 1 << 30
-
-// read returns a file's bytes; shown is its name in messages.
-func (r *vaultRun) read(name, shown string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(io.LimitReader(r.p.stdin, maxVaultFile))
-	}
-	path := r.path(name)
-	if st, err := os.Stat(path); err == nil && st.Size() > maxVaultFile {
-		return nil, plainError("Unable to read source file (%s): it is larger than %d bytes", shown, maxVaultFile)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, plainError("Unable to read source file (%s): %s", shown, pythonError(err, path))
-	}
-	return data, nil
-}
-
-// pythonError is Python's text of an operating system error.
-func pythonError(err error, path string) string {
-	var no syscall.Errno
-	if errors.As(err, &no) {
-		text := no.Error()
-		return fmt.Sprintf("[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
-	}
-	return err.Error()
-}
-
 // opened decrypts data; shown is the name in messages.
 func (r *vaultRun) opened(data []byte, shown string) ([]byte, vault.Secret, error) {
 	plain, secret, err := r.v.Open(data, value.Pos{})
@@ -340,109 +290,6 @@ func (r *vaultRun) view(ctx context.Context, name string) error {
 		return err
 	}
 	return r.p.page(ctx, r.c, r.d, string(plain))
-}
-
-// write puts data in the place of a file, which is first destroyed when what
-// it held must not be found again.
-func (r *vaultRun) write(data []byte, path string, shred bool) error {
-	if path == "-" {
-		_, err := r.p.stdout.Write(data)
-		return err
-	}
-	dir := filepath.Dir(path)
-	if unix.Access(dir, unix.W_OK) != nil {
-		return plainError("Destination '%s' not writable", dir)
-	}
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-		if shred {
-			overwrite(path)
-		}
-		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("replacing %s: %w", path, err)
-		}
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	switch {
-	case os.IsExist(err):
-		return plainError("Vault file got recreated while we were operating on it.")
-	case err != nil:
-		return fault.New(fault.Generic, value.Pos{}, "Problem creating temporary vault file.").Because(errors.New(pythonError(err, path)))
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return plainError("Unable to write to temporary vault file: %s", err)
-	}
-	return nil
-}
-
-// overwrite writes random bytes over a file three times. It is a courtesy:
-// many file systems keep what was overwritten.
-func overwrite(path string) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return
-	}
-	for range 3 {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return
-		}
-		if _, err := io.CopyN(f, rand.Reader, st.Size()); err != nil {
-			return
-		}
-		_ = f.Sync()
-	}
-}
-
-// withEditor lets the operator edit text and returns what it became.
-func (r *vaultRun) withEditor(ctx context.Context, name string, text []byte) (edited []byte, err error) {
-	dir, err := os.MkdirTemp("", "ansible-local-")
-	if err != nil {
-		return nil, fmt.Errorf("making a place to edit in: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	n, err := rand.Int(rand.Reader, big.NewInt(1<<40))
-	if err != nil {
-		return nil, fmt.Errorf("naming the file to edit: %w", err)
-	}
-	path := filepath.Join(dir, fmt.Sprintf("tmp%x%s", n, filepath.Ext(name)))
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		return nil, fmt.Errorf("writing the file to edit: %w", err)
-	}
-	defer overwrite(path)
-	words := append(strings.Fields(r.c.String("EDITOR")), path)
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the operator's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.p.stdin, r.p.stdout, r.p.stderr
-	var status *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &status) {
-		return nil, plainError("Unable to execute the command \"%s\": %s", strings.Join(words, " "), pythonError(err, words[0]))
-	}
-	return os.ReadFile(path)
-}
-
-// replace puts data in the place of a file and keeps its mode and owner.
-func (r *vaultRun) replace(data []byte, path string) error {
-	st, statErr := os.Stat(path)
-	if err := r.write(data, path, false); err != nil {
-		return err
-	}
-	if statErr != nil {
-		return nil
-	}
-	if err := os.Chmod(path, st.Mode().Perm()); err != nil {
-		return fmt.Errorf("keeping the mode of %s: %w", path, err)
-	}
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		_ = os.Chown(path, int(s.Uid), int(s.Gid)) // only root may give files away
-	}
-	return nil
 }
 
 func (r *vaultRun) create(ctx context.Context, names []string, anyway bool) error {
@@ -548,100 +395,5 @@ func (r *vaultRun) rekey(ctx context.Context, names []string, id, newID, newFile
 		}
 	}
 	r.d.PrintErr("Rekey successful", "")
-	return nil
-}
-
-// plaintext is a string to encrypt, where it came from and its variable.
-type plaintext struct{ text, source, name string }
-
-func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt, show bool, output string) error {
-	var texts []plaintext
-	words := make([]string, 0, len(args))
-	stdin := stdinName != "" || len(args) == 0 && !prompt
-	for _, a := range args {
-		if a == "-" {
-			stdin = true
-		} else {
-			words = append(words, a)
-		}
-	}
-	if prompt && stdin {
-		return optionsError("The --prompt option is not supported if also reading input from stdin")
-	}
-	if prompt {
-		name, err := r.asks.Prompt("Variable name (enter for no name): ", false)
-		if err != nil {
-			return fmt.Errorf("asking for the string: %w", err)
-		}
-		msg := "String to encrypt (hidden): "
-		if show {
-			msg = "String to encrypt:"
-		}
-		text, err := r.asks.Prompt(msg, !show)
-		if err != nil {
-			return fmt.Errorf("asking for the string: %w", err)
-		}
-		if text == "" {
-			return optionsError("The plaintext provided from the prompt was empty, not encrypting")
-		}
-		texts = append(texts, plaintext{text, "the interactive prompt", name})
-	}
-	if stdin {
-		if r.p.color && r.p.stdin != nil && term.IsTerminal(int(r.p.stdin.Fd())) {
-			r.d.PrintErr("Reading plaintext input from stdin. (ctrl-d to end input, twice if your content does not already have a newline)", "")
-		}
-		data, err := r.read("-", "-")
-		if err != nil {
-			return err
-		}
-		if len(data) == 0 {
-			return optionsError("stdin was empty, not encrypting")
-		}
-		texts = append(texts, plaintext{string(data), "stdin", stdinName})
-	}
-	if len(names) > 0 && len(words) > len(names) {
-		r.d.PrintErr("The number of --name options do not match the number of args.", "")
-		r.d.PrintErr("The last named variable will be \""+names[len(names)-1]+"\". The rest will not have names.", "")
-	}
-	for i, w := range words {
-		if w == "" {
-			return optionsError("The plaintext provided from the command line args was empty, not encrypting")
-		}
-		name := ""
-		if i < len(names) {
-			name = names[i]
-		}
-		texts = append(texts, plaintext{w, "the command line args", name})
-	}
-	var out strings.Builder
-	for i, t := range texts {
-		data, err := r.v.Encrypt([]byte(t.text), r.secret, r.secret.ID, r.salt())
-		if err != nil {
-			return err
-		}
-		if len(texts) > 1 {
-			if t.name != "" {
-				fmt.Fprintf(r.p.stderr, "# The encrypted version of variable (\"%s\", the string #%d from %s).\n", t.name, i+1, t.source)
-			} else {
-				fmt.Fprintf(r.p.stderr, "# The encrypted version of the string #%d from %s.)\n", i+1, t.source)
-			}
-		}
-		if t.name != "" {
-			out.WriteString(t.name + ": ")
-		}
-		out.WriteString("!vault |\n")
-		for line := range strings.Lines(string(data)) {
-			out.WriteString("          " + line)
-		}
-	}
-	if output == "" {
-		output = "-"
-	}
-	if err := r.write([]byte(out.String()), output, true); err != nil {
-		return err
-	}
-	if r.p.color {
-		r.d.PrintErr("Encryption successful", "")
-	}
 	return nil
 }
