@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-
 	"volant/controller/config"
 	"volant/controller/events"
 	"volant/controller/fault"
