@@ -97,3 +97,11 @@ func (s pinStore) save(k linkKey, p *pin) error {
 	}
 	return nil
 }
+
+// SavePin records an agent that was introduced in another way than over SSH,
+// as simulated ones are: where it is, and its key. host, port and user are
+// those of the SSH login that it stands for.
+func SavePin(stateDir, host string, port int, user string, agent ed25519.PublicKey, address string) error {
+	return pinStore{dir: stateDir}.save(linkKey{host: host, port: port, user: user},
+		&pin{Agent: agent, Address: address, Enrolled: time.Now().UTC().Truncate(time.Second)})
+}

@@ -75,7 +75,7 @@ func (s *Sim) start(ctx context.Context, i int, opt Options) error {
 	}
 	dir := filepath.Join(opt.Dir, fmt.Sprintf("agent%d", i))
 	cfg := hostagent.Config{
-		Runner: opt.Runner, Version: "0.0.0-sim", CacheDir: filepath.Join(dir, "cache"), StagingDir: filepath.Join(dir, "staging"),
+		Runner: opt.Runner, Version: wire.Release(), CacheDir: filepath.Join(dir, "cache"), StagingDir: filepath.Join(dir, "staging"),
 		Log: opt.Log,
 	}
 	if !opt.Memory {
