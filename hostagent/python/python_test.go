@@ -246,6 +246,33 @@ AnsibleModule(dict(a=dict())).exit_json(again=True)
 	}
 }
 
+// TestInterpreterIsAScript starts Python through a shell script, as version
+// managers do, and one that ends at once.
+func TestInterpreterIsAScript(t *testing.T) {
+	r := newRig(t)
+	dir := t.TempDir()
+	write := func(name, body string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(body), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	req := r.source(t, "fine", head+"AnsibleModule({}).exit_json(ok=1)\n", value.NewDict(0))
+	req.Interpreter = write("good", "#!/bin/sh\nexec "+r.core.Python+" \"$@\"\n")
+	if res := r.run(t, req); res.Lookup("ok") != int64(1) {
+		t.Error(value.Repr(res))
+	}
+	req.Interpreter = write("closes", "#!/bin/sh\nexec 3>&-\nexec "+r.core.Python+" \"$@\"\n")
+	if res := r.run(t, req); !res.Bool("failed") {
+		t.Error(value.Repr(res))
+	}
+	req.Interpreter = write("bad", "#!/bin/sh\necho no such thing >&2\nexit 9\n")
+	if res := r.run(t, req); res.Lookup("rc") != int64(9) || res.Lookup("module_stderr") != "no such thing\n" {
+		t.Error(value.Repr(res))
+	}
+}
+
 func TestMissingInterpreter(t *testing.T) {
 	r := newRig(t)
 	req := r.source(t, "any", head, value.NewDict(0))

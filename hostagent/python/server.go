@@ -117,7 +117,7 @@ func startServer(ctx context.Context, interpreter, script, base string, idle tim
 		return nil, fmt.Errorf("making the control socket: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "control")
-	defer theirs.Close()
+	defer theirs.Close() // for an early return; closing twice does no harm
 	ours := os.NewFile(uintptr(pair[0]), "control")
 	conn, err := net.FileConn(ours)
 	ours.Close()
@@ -137,7 +137,9 @@ func startServer(ctx context.Context, interpreter, script, base string, idle tim
 	s.cmd.Stdout, s.cmd.Stderr = s.stderr, s.stderr
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	s.cmd.WaitDelay = time.Second // a child that kept its stderr must not hold Wait
-	if err := s.cmd.Start(); err != nil {
+	err = s.cmd.Start()
+	theirs.Close() // so that the end of the process ends reading
+	if err != nil {
 		s.control.Close()
 		return nil, &startError{notFound(interpreter, err)}
 	}
