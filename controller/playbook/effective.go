@@ -94,7 +94,7 @@ func (b *Block) inherit() Keywords {
 	}
 	if b.Role != nil {
 		levels = append(levels, b.Role.Keywords)
-		chain := b.depChain()
+		chain := depChain(b)
 		for i := len(chain) - 1; i >= 0; i-- {
 			levels = append(levels, chain[i].Keywords)
 		}
@@ -127,15 +127,6 @@ func (b *Block) inherit() Keywords {
 		}
 	}
 	return out
-}
-
-func (b *Block) depChain() []*Role {
-	for p := Parent(b); p != nil && !isNil(p); p = p.up() {
-		if b, ok := p.(*Block); ok && b.DepChain != nil {
-			return b.DepChain
-		}
-	}
-	return nil
 }
 
 // extend joins two values of a list keyword, leaving out nil and items that
@@ -222,8 +213,10 @@ func (t *Task) IncludeParams() (vars []*value.Dict, parents []*Role) {
 }
 
 // DepChain are the roles that lead to the task, outermost first, its own last.
-func (t *Task) DepChain() []*Role {
-	for p := t.Parent; p != nil && !isNil(p); p = p.up() {
+func (t *Task) DepChain() []*Role { return depChain(t.Parent) }
+
+func depChain(p Parent) []*Role {
+	for ; p != nil && !isNil(p); p = p.up() {
 		if b, ok := p.(*Block); ok && b.DepChain != nil {
 			return b.DepChain
 		}

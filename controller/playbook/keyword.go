@@ -129,7 +129,6 @@ type Spec struct {
 	Items string
 	// Required keywords may hold no empty items.
 	Required bool
-	priority int8
 }
 
 // Spec describes the keyword.

@@ -190,7 +190,7 @@ func (l *Loader) loadRoleFiles(r *Role, opt roleOptions) error {
 		dir string
 		to  **value.Dict
 	}{{"vars", &r.RoleVars}, {"defaults", &r.Defaults}} {
-		v, _, err := l.roleFile(r, f.dir, opt.from[f.dir], true)
+		v, err := l.roleFile(r, f.dir, opt.from[f.dir], true)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (l *Loader) loadRoleFiles(r *Role, opt roleOptions) error {
 		l.Plugins.AddDir(r.Path)
 	}
 	r.Keywords.Set(Collections, value.Strings(r.Collections...), value.Pos{})
-	tasks, _, err := l.roleFile(r, "tasks", opt.from["tasks"], false)
+	tasks, err := l.roleFile(r, "tasks", opt.from["tasks"], false)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (l *Loader) loadRoleFiles(r *Role, opt roleOptions) error {
 			return wrapMalformed(err, tasks, value.PosOf(tasks), "The tasks/main.yml file for role %s must contain a list of tasks.", value.Repr(r.Name))
 		}
 	}
-	handlers, _, err := l.roleFile(r, "handlers", opt.from["handlers"], false)
+	handlers, err := l.roleFile(r, "handlers", opt.from["handlers"], false)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (l *Loader) loadRoleFiles(r *Role, opt roleOptions) error {
 // collections, and returns its argument specs.
 func (l *Loader) roleMeta(r *Role, opt roleOptions) (specs *value.Dict, err error) {
 	var names []string
-	v, _, err := l.roleFile(r, "meta", "", false)
+	v, err := l.roleFile(r, "meta", "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func (l *Loader) roleMeta(r *Role, opt roleOptions) (specs *value.Dict, err erro
 	}
 	for _, ext := range []string{".yml", ".yaml", ".json"} {
 		if exists(join(r.Path, "meta", "argument_specs"+ext)) {
-			v, _, err := l.roleFile(r, "meta", "argument_specs", false)
+			v, err := l.roleFile(r, "meta", "argument_specs", false)
 			if err != nil {
 				return nil, err
 			}

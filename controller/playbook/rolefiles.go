@@ -12,12 +12,11 @@ import (
 
 // roleFile reads tasks/main and the like of a role: main with an extension or
 // none, or the name given to *_from. With dirs a directory of that name is
-// read in full and its mappings are joined. It returns nil when there is none,
-// and the last file read.
-func (l *Loader) roleFile(r *Role, sub, main string, dirs bool) (any, string, error) {
+// read in full and its mappings are joined. It returns nil when there is none.
+func (l *Loader) roleFile(r *Role, sub, main string, dirs bool) (any, error) {
 	dir := join(r.Path, sub)
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, "", nil
+		return nil, nil
 	}
 	name, exts := "main", []string{".yml", ".yaml", ".json", ""}
 	if main != "" {
@@ -25,22 +24,20 @@ func (l *Loader) roleFile(r *Role, sub, main string, dirs bool) (any, string, er
 	}
 	found := findVarsFiles(dir, name, exts, dirs)
 	if len(found) == 0 && main != "" {
-		return nil, "", fault.New(fault.Parser, value.Pos{}, "Could not find specified file in role: %s/%s", sub, main)
+		return nil, fault.New(fault.Parser, value.Pos{}, "Could not find specified file in role: %s/%s", sub, main)
 	}
 	var data any
-	last := ""
 	for _, file := range found {
 		if !below(file, dir) {
-			return nil, "", fault.New(fault.Parser, value.Pos{}, "Failed loading '%s' for role (%s) as it is not inside the expected role path: '%s'", file, r.Name, dir)
+			return nil, fault.New(fault.Parser, value.Pos{}, "Failed loading '%s' for role (%s) as it is not inside the expected role path: '%s'", file, r.Name, dir)
 		}
 		v, _, err := l.Files.LoadFile(file)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		if !value.Truth(v) {
 			continue
 		}
-		last = file
 		have, isDict := data.(*value.Dict)
 		if more, ok := v.(*value.Dict); ok && isDict {
 			data = l.Config.combine(have, more)
@@ -51,7 +48,7 @@ func (l *Loader) roleFile(r *Role, sub, main string, dirs bool) (any, string, er
 			break
 		}
 	}
-	return data, last, nil
+	return data, nil
 }
 
 // combine joins two mappings of variables; neither is changed.
