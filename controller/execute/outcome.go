@@ -39,7 +39,11 @@ type included struct {
 // captured is what a failed module said, kept in its result under "exception"
 // so that actions that rework the result pass it on. It never leaves the
 // executor.
-type captured struct{ err error }
+type captured struct {
+	err error
+	// unread says that the module gave no result: its action found that out.
+	unread bool
+}
 
 // unavailable is what playbooks see under "exception".
 const unavailable = "(traceback unavailable)"
@@ -135,7 +139,10 @@ func (x *exec) normalize(res Dict) error {
 	}
 	var inner error = &fault.Error{Msg: msg}
 	if c, ok := exc.(*captured); ok {
-		word, inner = "Module failed.", c.err
+		inner = c.err
+		if !c.unread {
+			word = "Module failed."
+		}
 	}
 	res.Set("exception", unavailable)
 	if !failed {

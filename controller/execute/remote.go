@@ -243,7 +243,8 @@ func (h *remote) received(res Dict) {
 		if err == nil {
 			err = &fault.Error{Msg: msg}
 		}
-		res.Set("exception", &captured{err})
+		parsed, ok := res.Lookup("_ansible_parsed").(bool)
+		res.Set("exception", &captured{err, ok && !parsed})
 	} else if had {
 		res.Delete("exception")
 	}
