@@ -293,14 +293,10 @@ func (j *project) cache() vars.Cache {
 // core finds ansible-core and makes the union of modules; nil without error
 // when there is none.
 func (j *project) core(modulePath []string) (*union.Union, error) {
-	venv := ""
-	if dir := j.dataDir(); dir != "" {
-		venv = filepath.Join(dir, "ansible-core")
-	}
 	path, _ := j.getenv("PATH")
 	env, _ := j.getenv("VOLANT_ANSIBLE_CORE")
 	core, err := union.FindCore(union.Places{
-		Env: env, Config: j.config.String("VOLANT_ANSIBLE_CORE"), PATH: withoutSelf(filepath.SplitList(path)), Venv: venv,
+		Env: env, Config: j.config.String("VOLANT_ANSIBLE_CORE"), PATH: withoutSelf(filepath.SplitList(path)), Venvs: j.coreDirs(),
 	})
 	var missing *union.MissingError
 	switch {

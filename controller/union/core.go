@@ -22,7 +22,7 @@ type Places struct {
 	Env    string   // VOLANT_ANSIBLE_CORE: an `ansible` package directory, its parent, or a virtual environment
 	Config string   // `[volant] ansible_core` of ansible.cfg, likewise
 	PATH   []string // directories that may hold `ansible` and `python3`
-	Venv   string   // what `volant setup` makes
+	Venvs  []string // where `volant setup` puts one
 }
 
 // MissingError says that no ansible-core was found, and how to get one.
@@ -60,22 +60,31 @@ func FindCore(p Places) (*Core, error) {
 		}
 	}
 	looked = append(looked, "ansible on PATH")
+	python := ""
 	for _, dir := range p.PATH {
 		py := filepath.Join(dir, "python3")
-		if _, err := os.Stat(py); err != nil {
-			continue
+		if _, err := os.Stat(py); err == nil {
+			python = py
+			break // only the first python3 is the user's
 		}
-		if c := coreOfPython(py, "python3"); c != nil {
+	}
+	if python != "" {
+		if c := besidePython(python, "python3"); c != nil {
 			return c, nil
 		}
-		break // only the first python3 is the user's
 	}
 	looked = append(looked, "python3's packages")
-	if p.Venv != "" {
-		if c := coreAt(p.Venv, "volant setup"); c != nil {
+	for _, dir := range p.Venvs {
+		if c := coreAt(dir, "volant setup"); c != nil {
 			return c, nil
 		}
-		looked = append(looked, p.Venv)
+		looked = append(looked, dir)
+	}
+	// Asking the interpreter takes as long as the rest of a start: it comes last.
+	if python != "" {
+		if c := askPython(python, "python3"); c != nil {
+			return c, nil
+		}
 	}
 	return nil, &MissingError{looked}
 }
@@ -140,6 +149,14 @@ func scriptPython(script string) string {
 // coreOfPython looks where that interpreter's packages usually are, and asks
 // it only when they are not there.
 func coreOfPython(python, from string) *Core {
+	if c := besidePython(python, from); c != nil {
+		return c
+	}
+	return askPython(python, from)
+}
+
+// besidePython looks where an interpreter's packages usually are.
+func besidePython(python, from string) *Core {
 	prefix := filepath.Dir(filepath.Dir(python))
 	for _, pattern := range []string{
 		filepath.Join(prefix, "lib", "python3*", "site-packages", "ansible"),
@@ -154,6 +171,11 @@ func coreOfPython(python, from string) *Core {
 			}
 		}
 	}
+	return nil
+}
+
+// askPython asks an interpreter where its ansible package is.
+func askPython(python, from string) *Core {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, python, "-c",
@@ -169,10 +191,13 @@ func coreOfPython(python, from string) *Core {
 }
 
 // Setup makes a private virtual environment in dir and installs ansible-core
-// there with pip; what the tools say goes to out.
+// there with pip, unless it is there already; what the tools say goes to out.
 func Setup(ctx context.Context, dir, python string, out io.Writer) (*Core, error) {
 	if python == "" {
 		python = "python3"
+	}
+	if c := coreAt(dir, "volant setup"); c != nil && c.Version == CoreVersion {
+		return c, nil
 	}
 	run := func(name string, args ...string) error {
 		cmd := exec.CommandContext(ctx, name, args...)

@@ -315,7 +315,7 @@ func TestFindCore(t *testing.T) {
 		t.Errorf("empty directory: %v", err)
 	}
 	var missing *MissingError
-	if _, err := FindCore(Places{Venv: t.TempDir()}); !errors.As(err, &missing) || !strings.Contains(err.Error(), "volant setup") {
+	if _, err := FindCore(Places{Venvs: []string{t.TempDir()}}); !errors.As(err, &missing) || !strings.Contains(err.Error(), "volant setup") {
 		t.Errorf("nothing: %v", err)
 	}
 	dir := t.TempDir()
