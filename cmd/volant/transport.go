@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"volant/bootstrap"
 	"volant/controller/execute"
 	"volant/controller/fleet"
@@ -55,14 +57,9 @@ func (j *project) transports(_ context.Context, dir string, m *meter) (*transpor
 
 // session starts the agent of this machine in this process.
 func (t *transports) session(j *project, dir string) (session.Conn, error) {
-	tmp, err := os.MkdirTemp("", "volant-local-")
+	cache, err := t.localDir(j)
 	if err != nil {
 		return nil, err
-	}
-	t.tmp = tmp
-	cache := filepath.Join(tmp, "cache")
-	if d := j.cacheDir(); d != "" {
-		cache = filepath.Join(d, "local")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -71,7 +68,7 @@ func (t *transports) session(j *project, dir string) (session.Conn, error) {
 	login := hostagent.CurrentLogin()
 	login.Cwd = dir
 	a, err := hostagent.New(hostagent.Config{
-		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(tmp, "staging"),
+		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(cache, "staging"),
 		Login: func() hostagent.Login { return login },
 		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}},
 	})
@@ -84,6 +81,21 @@ func (t *transports) session(j *project, dir string) (session.Conn, error) {
 		_ = a.Close()
 	})
 	return mine, nil
+}
+
+// localDir is where the local session keeps its files: below the user's cache,
+// or, where that cannot be written, in a directory of its own that goes with
+// the run.
+func (t *transports) localDir(j *project) (string, error) {
+	if d := j.cacheDir(); d != "" {
+		d = filepath.Join(d, "local")
+		if os.MkdirAll(filepath.Join(d, "staging"), 0o700) == nil && unix.Access(d, unix.W_OK) == nil {
+			return d, nil
+		}
+	}
+	tmp, err := os.MkdirTemp("", "volant-local-")
+	t.tmp = tmp
+	return tmp, err
 }
 
 // Local implements execute.Transports.
