@@ -16,8 +16,11 @@ import (
 	"volant/bootstrap/enrol"
 )
 
-// maxChatter bounds what a host may print while the agent is installed.
-const maxChatter = 1 << 20
+const (
+	maxChatter   = 1 << 20          // bytes a host may print while the agent is installed
+	probeWithin  = time.Minute      // for a probe, and an enrolment that needs no upload
+	uploadWithin = 10 * time.Minute // for an upload over a poor line
+)
 
 // EnsureAgent makes sure that an agent at least as new as bins runs on the host,
 // serves the controller named in e, and returns how to reach it. An agent that
@@ -47,7 +50,7 @@ func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (A
 	case p.installed && !damaged():
 	case !p.installed && newer(p.found, bins.Version()):
 		// Ours would be a step back: the newer agent serves us too.
-		out, err = c.script(ctx, quote(p.home+"/bin/volant-agent")+" enrol --home "+quote(p.home), bytes.NewReader(append(request, '\n')))
+		out, err = c.script(ctx, probeWithin, quote(p.home+"/bin/volant-agent")+" enrol --home "+quote(p.home), bytes.NewReader(append(request, '\n')))
 	default:
 		var bin Binary
 		if bin, err = c.choose(bins, p); err == nil {
@@ -126,7 +129,7 @@ func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []by
 		unpack, body = "cat", bytes.NewReader(raw)
 	}
 	script := strings.NewReplacer("HOME_DIR", quote(p.home), "SHORT", short(bin), "UNPACK", unpack, "DIGEST", bin.SHA256).Replace(uploadScript)
-	out, err := c.script(ctx, script, io.MultiReader(bytes.NewReader(append(request, '\n')), body))
+	out, err := c.script(ctx, uploadWithin, script, io.MultiReader(bytes.NewReader(append(request, '\n')), body))
 	if err != nil {
 		return out, err
 	}
@@ -145,12 +148,18 @@ func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []by
 // script runs a one-line shell script through the host's login shell, whatever
 // that is: the shell sees a fixed short command, and sh reads the script from
 // standard input up to the newline (read takes no byte more).
-func (c *Client) script(ctx context.Context, script string, stdin io.Reader) (Output, error) {
+func (c *Client) script(ctx context.Context, within time.Duration, script string, stdin io.Reader) (Output, error) {
 	if strings.ContainsAny(script, "\n\x00") {
 		return Output{}, hostError(KindConfig, nil, "A directory on this host has a newline in its name")
 	}
 	in := io.MultiReader(strings.NewReader(script+"\n"), stdin)
-	return c.run(ctx, `exec /bin/sh -c 'IFS= read -r l && eval "$l"'`, in, maxChatter)
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	out, err := c.run(limited, `exec /bin/sh -c 'IFS= read -r l && eval "$l"'`, in, maxChatter)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return out, hostError(KindTimeout, err, "This host let us log in, but did not finish installing the agent within %s: %s", within, said(out))
+	}
+	return out, err
 }
 
 // short is the part of the digest that names the file on the host.

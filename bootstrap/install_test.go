@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestEnsureAgent(t *testing.T) {
@@ -172,6 +173,15 @@ func TestUnfitHosts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestScriptInTime(t *testing.T) {
+	l := newLab(t, "process", 1)
+	_, err := dial(t, l.options("h1")).script(t.Context(), 200*time.Millisecond, "echo half way; sleep 30", strings.NewReader(""))
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != KindTimeout || !strings.Contains(e.Msg, "within 200ms: half way") {
+		t.Errorf("%v", err)
 	}
 }
 

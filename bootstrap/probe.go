@@ -76,7 +76,7 @@ func (c *Client) probe(ctx context.Context, bins Binaries, request []byte) (*pro
 		fmt.Fprintf(&wanted, "%s) w=%s;; ", machine, short(bin))
 	}
 	script := strings.NewReplacer("WANTED ", wanted.String(), "RANDOM_NAME", strings.ToLower(rand.Text()[:12])).Replace(probeScript)
-	out, err := c.script(ctx, script, bytes.NewReader(append(request, '\n')))
+	out, err := c.script(ctx, probeWithin, script, bytes.NewReader(append(request, '\n')))
 	if err != nil {
 		return nil, out, err
 	}
