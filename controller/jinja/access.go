@@ -56,12 +56,14 @@ func (c *Context) readItem(v any) (any, error) {
 	return c.Read(v)
 }
 
-// unsafeNames are the underscore names every Python object has; the sandbox
+// unsafeNames are the underscore names that Python objects have; the sandbox
 // refuses them.
 
 var unsafeNames = strings.Fields(`__class__ __doc__ __init__ __new__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __repr__
 	__str__ __format__ __dir__ __sizeof__ __reduce__ __reduce_ex__ __getattribute__ __setattr__ __delattr__
-	__init_subclass__ __subclasshook__`)
+	__init_subclass__ __subclasshook__ __len__ __iter__ __getitem__ __setitem__ __delitem__ __contains__ __reversed__
+	__add__ __mul__ __rmul__ __self__ __call__ __name__ __qualname__ __module__ __mro__ __subclasses__ __globals__ __code__
+	__dict__ __bases__ __base__ __builtins__ __import__`)
 
 func isUnsafe(name string) bool {
 	for _, n := range unsafeNames {

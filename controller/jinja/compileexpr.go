@@ -333,11 +333,15 @@ func (p *compiler) binary(x *binExpr) (eval, error) {
 // isLiteral reports whether x is a container written out: unlike any other it
 // is not yet one of the reference's lazy ones.
 func isLiteral(x expr) bool {
-	switch x := x.(type) {
-	case *listExpr, *dictExpr, *tupleExpr:
-		return true
-	case *binExpr:
-		return isLiteral(x.left)
+	for range 8 { // a long chain is not worth following to its end
+		switch e := x.(type) {
+		case *listExpr, *dictExpr, *tupleExpr:
+			return true
+		case *binExpr:
+			x = e.left
+		default:
+			return false
+		}
 	}
 	return false
 }

@@ -398,7 +398,7 @@ func (p *compiler) macro(s *macroStmt) (*macroCode, error) {
 			m.explicit = true
 		}
 	}
-	if m.explicit {
+	if m.explicit = m.explicit && uses(s.body, "caller"); m.explicit {
 		for _, a := range s.args[:m.offset] {
 			if a == "caller" {
 				return nil, p.fail(s.at(), "When defining macros or call blocks the special \"caller\" argument must be omitted or be given a default.")

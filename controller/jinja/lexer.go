@@ -74,6 +74,7 @@ type lexer struct {
 	toks      []token
 	lineStart bool     // the last match ended with a newline
 	balance   []string // closers expected inside a tag
+	next      []found  // of starts
 }
 
 // lex returns the tokens of source; state is "" for a template, "variable" for
@@ -198,23 +199,43 @@ func (l *lexer) sign(at int) string {
 // find returns where the next tag starts, which, and the length of its start.
 func (l *lexer) find() (int, start, int) {
 	best, which, head := -1, start{}, 0
-	for _, st := range l.starts {
-		at, n := -1, len(st.text)
-		switch st.kind {
-		case startLineStatement:
-			at, n = l.findLine(st.text, false)
-		case startLineComment:
-			at, n = l.findLine(st.text, true)
-		default:
-			if i := strings.Index(l.src[l.pos:], st.text); i >= 0 {
-				at = l.pos + i
-			}
+	if l.next == nil {
+		l.next = make([]found, len(l.starts))
+		for i := range l.next {
+			l.next[i].at = -1
 		}
-		if at >= 0 && (best < 0 || at < best) {
-			best, which, head = at, st, n
+	}
+	for i, st := range l.starts {
+		f := &l.next[i]
+		if !f.none && f.at < l.pos { // what is ahead was found before
+			*f = l.seek(st)
+		}
+		if !f.none && (best < 0 || f.at < best) {
+			best, which, head = f.at, st, f.n
 		}
 	}
 	return best, which, head
+}
+
+// found is where a tag start comes next.
+type found struct {
+	at, n int
+	none  bool // never again
+}
+
+func (l *lexer) seek(st start) found {
+	at, n := -1, len(st.text)
+	switch st.kind {
+	case startLineStatement:
+		at, n = l.findLine(st.text, false)
+	case startLineComment:
+		at, n = l.findLine(st.text, true)
+	default:
+		if i := strings.Index(l.src[l.pos:], st.text); i >= 0 {
+			at = l.pos + i
+		}
+	}
+	return found{at, n, at < 0}
 }
 
 // findLine finds a line prefix: at the start of a line after blanks, and for
@@ -289,6 +310,9 @@ func (l *lexer) raw() bool {
 	for i := l.pos; ; {
 		k := strings.Index(l.src[i:], l.BlockStart)
 		if k < 0 {
+			if l.pos >= len(l.src) { // as with comments
+				return true
+			}
 			return l.fail("Missing end of raw directive")
 		}
 		k += i
@@ -642,11 +666,11 @@ func unescape(s string) (out, msg string) {
 				k++
 			}
 			if k < want {
-				return "", "truncated \\" + string(c) + strings.Repeat("X", want) + " escape"
+				return "", badEscape(s, i-2, i+k, "truncated \\"+string(c)+strings.Repeat("X", want)+" escape")
 			}
 			n, _ := strconv.ParseUint(s[i:i+want], 16, 32)
 			if n > unicode.MaxRune {
-				return "", "illegal Unicode character"
+				return "", badEscape(s, i-2, i+want, "illegal Unicode character")
 			}
 			i += want
 			if n >= 0xdc80 && n <= 0xdcff {
@@ -657,15 +681,34 @@ func unescape(s string) (out, msg string) {
 		case 'N':
 			end := strings.IndexByte(s[i:], '}')
 			if i >= len(s) || s[i] != '{' || end < 0 {
-				return "", `malformed \N character escape`
+				return "", badEscape(s, i-2, i, `malformed \N character escape`)
 			}
-			return "", "unknown Unicode character name"
+			return "", badEscape(s, i-2, i+end+1, "unknown Unicode character name")
 		default:
 			b.WriteByte('\\')
 			b.WriteByte(c)
 		}
 	}
 	return b.String(), ""
+}
+
+// badEscape is Python's complaint about the escape s[from:to]. Positions count
+// in the ASCII form that Python decodes.
+func badEscape(s string, from, to int, msg string) string {
+	at := 0
+	for _, r := range s[:from] {
+		switch {
+		case r < 0x80:
+			at++
+		case r < 0x100:
+			at += 4
+		case r < 0x10000:
+			at += 6
+		default:
+			at += 10
+		}
+	}
+	return fmt.Sprintf("%s: 'unicodeescape' codec can't decode bytes in position %d-%d: %s", msg, at, at+to-from-1, msg)
 }
 
 func isHex(c byte) bool { return isDecimal(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }

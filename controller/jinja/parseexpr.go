@@ -385,7 +385,8 @@ func (p *parser) args() callArgs {
 			p.next()
 			for _, k := range a.kw {
 				if k.name == name.text {
-					p.fail("keyword argument repeated: "+name.text, name.line)
+					// no error of Jinja2's but of the code it generates
+					panic(value.Raise("SyntaxError", "keyword argument repeated: %s (<template>, line %d)", name.text, name.line))
 				}
 			}
 			a.kw = append(a.kw, keyword{name.text, p.expression(true)})

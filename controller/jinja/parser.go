@@ -45,6 +45,8 @@ func (p *parser) recover(err *error) {
 	case nil:
 	case *SyntaxError:
 		*err = r
+	case *value.Exception:
+		*err = r
 	default:
 		panic(r)
 	}
