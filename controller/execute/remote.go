@@ -79,7 +79,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	} else {
 		t.Native = true
 	}
-	t.Options = wire.Dict{Dict: h.options(t.Module)}
+	t.Options = wire.Dict{Dict: h.options(name)} // modules name themselves as they were called
 	t.Check, t.Diff = h.f.check, h.f.diff
 	t.Environment = h.f.environment
 	if job {
