@@ -271,6 +271,7 @@ func (j *project) adhocCallback(opt *adhocOptions) events.Callback {
 	case j.config.Bool("DEFAULT_LOAD_CALLBACK_PLUGINS") && set != "default":
 		name = set
 	}
+	j.skipping(name)
 	switch name {
 	case "oneline":
 		return events.NewOneline(j.display, j.format("minimal"))

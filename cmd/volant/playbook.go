@@ -323,6 +323,7 @@ func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Op
 func (j *project) bus(opt *playbookOptions) (*events.Bus, error) {
 	name := strings.TrimPrefix(j.config.String("DEFAULT_STDOUT_CALLBACK"), "ansible.builtin.")
 	bus := events.NewBus()
+	j.skipping(name)
 	switch name {
 	case "default":
 		bus.Add(events.NewDefault(j.display, j.defaultOptions(opt)))
@@ -345,6 +346,15 @@ func (j *project) bus(opt *playbookOptions) (*events.Bus, error) {
 		}
 	}
 	return bus, nil
+}
+
+// skipping says which callbacks for standard output are not used.
+func (j *project) skipping(used string) {
+	for _, n := range []string{"default", "minimal", "oneline"} {
+		if n != used {
+			j.display.Verbose(2, fmt.Sprintf("Skipping callback '%s', as we already have a stdout callback.", n))
+		}
+	}
 }
 
 func (j *project) treeDir() string {

@@ -142,6 +142,11 @@ func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttle
 	if truthy(s.Keywords.Value(playbook.AnyErrorsFatal)) {
 		b.r.opt.Display.Note("Using any_errors_fatal with the free strategy is not supported, as tasks are executed independently on each host")
 	}
+	if b.r.opt.Step {
+		if yes, err := b.ask(ctx, s, h.name); err != nil || !yes {
+			return false, err
+		}
+	}
 	ev := b.eventTask(ctx, x)
 	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	throttled[s]++

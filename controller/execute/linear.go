@@ -134,6 +134,11 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 	if x.vars, err = b.vars.For(ctx, group[0].name, step.Task, step.Keywords.Value(playbook.Environment)); err != nil {
 		return nil, false, err
 	}
+	if b.r.opt.Step {
+		if yes, err := b.ask(ctx, step, ""); err != nil || !yes {
+			return nil, false, err
+		}
+	}
 	once, err := b.runOnce(ctx, x)
 	if err != nil {
 		return nil, false, err
