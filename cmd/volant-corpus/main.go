@@ -10,12 +10,17 @@ import (
 )
 
 type cli struct {
-	Templating templatingCmd `cmd:"" help:"Render recorded templates and compare the results."`
+	Templating    templatingCmd    `cmd:"" help:"Render recorded templates and compare the results."`
+	Compatibility compatibilityCmd `cmd:"" help:"List the reference's filters, tests and lookups and what differs, as Markdown."`
 }
 
 func main() {
 	var c cli
 	k := kong.Parse(&c, kong.Name("volant-corpus"), kong.Description("Compare recorded reference behaviour with ours."), kong.UsageOnError())
+	if k.Command() == "compatibility" {
+		c.Compatibility.run(k.Stdout)
+		return
+	}
 	failed, err := c.Templating.run(k.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "volant-corpus:", err)
