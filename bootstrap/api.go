@@ -69,7 +69,7 @@ type AgentInfo struct {
 	HostKeyOK   bool      // that key was verified, not just accepted
 	Installed   bool      // this call uploaded a binary
 	Python      string    // a python3 found by the probe; "" none
-	Uptime      time.Time // when EnsureAgent answered: start of the enrolment's lease
+	Answered    time.Time // when the agent answered: start of the lease
 }
 
 // Output is what a command gave.

@@ -70,7 +70,7 @@ func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (A
 	case rep.Error != "":
 		return info, hostError(KindStart, nil, "The agent on this host did not start: %s", clip(rep.Error, 500))
 	}
-	info.Reply, info.Uptime = rep, time.Now()
+	info.Reply, info.Answered = rep, time.Now()
 	host := c.dialHost()
 	if a := net.ParseIP(rep.Address); a != nil && !a.IsUnspecified() && !c.direct {
 		host = rep.Address

@@ -53,6 +53,8 @@ type Config struct {
 	Timeout time.Duration // for prompt or success; 0: 12 s, as the reference (10 + 2)
 	Env     []string      // environment for the become command; nil: the agent's
 	Log     *slog.Logger  // nil discards
+
+	public []string // where a copy may lie that every user can run; nil: publicDirs
 }
 
 // Worker is a running worker. Read gives its standard output from right behind

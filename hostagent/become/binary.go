@@ -40,7 +40,11 @@ func reachable(cfg Config, p Params) (string, error) {
 		}
 	}
 	var problems []error
-	for _, base := range publicDirs {
+	bases := cfg.public
+	if bases == nil {
+		bases = publicDirs
+	}
+	for _, base := range bases {
 		path, err := copyTo(base, cfg.Binary)
 		if err != nil {
 			problems = append(problems, err)

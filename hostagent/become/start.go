@@ -36,7 +36,15 @@ func Start(ctx context.Context, cfg Config, p Params) (Worker, error) {
 	}
 	binary, err := reachable(cfg, p)
 	if err != nil {
-		return nil, &Error{Msg: fmt.Sprintf("The agent's program cannot be made available to %s: %v", userOf(p), err)}
+		cfg.Log.Debug("No place for a copy that others can run; sending it", "error", err)
+		public := err
+		if binary, err = stream(ctx, cfg, p); err != nil {
+			var e *Error
+			if errors.As(err, &e) || ctx.Err() != nil {
+				return nil, err
+			}
+			return nil, &Error{Msg: fmt.Sprintf("The agent's program cannot be made available to %s: %v; %v", userOf(p), public, err)}
+		}
 	}
 	args := cfg.Args
 	if args == nil {

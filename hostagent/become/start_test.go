@@ -210,6 +210,35 @@ func TestReachable(t *testing.T) {
 	}
 }
 
+// Where no directory will do, the user gets the program through the become command.
+func TestStream(t *testing.T) {
+	cfg, p := setup(t)
+	if err := os.Chmod(filepath.Dir(cfg.Binary), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cfg.public = []string{"/nosuch"}
+	p.User = "nobody"
+	for range 2 {
+		w, err := Start(t.Context(), cfg, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(w).ReadString('\n'); err != nil || strings.TrimSpace(line) != "as nobody worker" {
+			t.Errorf("%q, %v", line, err)
+		}
+		w.Close()
+	}
+	copies, err := filepath.Glob(filepath.Join(cfg.Dir, ".local/share/volant-agent/bin/*"))
+	if err != nil || len(copies) != 1 || !strings.HasPrefix(filepath.Base(copies[0]), "worker-") {
+		t.Errorf("copies: %v, %v", copies, err)
+	}
+	cfg.Env = append(cfg.Env, "HOME=/proc/nosuch")
+	if w, err := Start(t.Context(), cfg, p); err == nil {
+		w.Close()
+		t.Error("started without a home")
+	}
+}
+
 // With the machine's own su, as root: no prompt, another user.
 func TestRealSu(t *testing.T) {
 	if os.Geteuid() != 0 {
