@@ -106,7 +106,7 @@ func (it *item) run(ctx context.Context) (Dict, error) {
 	if err := it.delegation(ctx); err != nil {
 		return nil, err
 	}
-	ok, at, err := it.when(ctx, it.v, it.step.Keywords.List(playbook.When))
+	ok, at, err := it.when(ctx, it.v, conditionsOf(it.step.Keywords))
 	switch {
 	case err != nil && it.loopErr != nil:
 		it.r.opt.Display.Verbose(1, fault.Brief(err))
@@ -136,6 +136,38 @@ func (it *item) run(ctx context.Context) (Dict, error) {
 		return value.DictOf("include_args", it.args.Dict), nil
 	}
 	return it.attempts(ctx)
+}
+
+// conditionsOf are the conditions of a task without one that repeats the one
+// before, where true and 1 are the same, as in the reference.
+func conditionsOf(kw playbook.Keywords) []any {
+	list := kw.List(playbook.When)
+	var out []any
+	for i, c := range list {
+		if i > 0 && scalarEqual(list[i-1], c) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func scalarEqual(a, b any) bool {
+	n := func(v any) (int64, bool) {
+		switch v := v.(type) {
+		case bool:
+			if v {
+				return 1, true
+			}
+			return 0, true
+		case int64:
+			return v, true
+		}
+		return 0, false
+	}
+	x, ok1 := n(a)
+	y, ok2 := n(b)
+	return ok1 && ok2 && x == y
 }
 
 // plain is an operator's text as data.

@@ -44,7 +44,7 @@ func (b *batch) metaStep(ctx context.Context, step *compile.Step, group []*host)
 
 // holds evaluates the step's condition for h.
 func (b *batch) holds(ctx context.Context, step *compile.Step, h *host) (bool, error) {
-	list := step.Keywords.List(playbook.When)
+	list := conditionsOf(step.Keywords)
 	if len(list) == 0 {
 		return true, nil
 	}

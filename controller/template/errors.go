@@ -71,7 +71,7 @@ func asFault(err error, t *value.Template, expression bool) error {
 		}
 		e := newFault(fault.Undefined, classUndefined, u.Hint, t, nil)
 		if !u.Pos.IsZero() {
-			e.Pos, e.Excerpt = u.Pos, ""
+			e.Pos = u.Pos
 		}
 		return e
 	case errors.As(err, &plugin):

@@ -179,6 +179,9 @@ func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 				pos = p
 			}
 			e := newFault(fault.KindOf(err), "AnsibleTemplateError", "Error while resolving value for '"+name+"'.", pos, err)
+			if t, ok := v.(*value.Template); ok {
+				e.Excerpt = t.Text // shown where the place is no file
+			}
 			return Args{}, e
 		}
 		if r == value.Omit {
