@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ type Options struct {
 	Dir  string        // private directory of this user, for server.py
 	Idle time.Duration // a server without work ends after this; 0: 15 minutes
 	Max  int           // servers kept at most; 0: 4
+	// Children bounds how many modules run at once; 0: twice the CPUs, at least
+	// 32, for most of a module's time is often waiting.
+	Children int
 	Log  *slog.Logger
 }
 
@@ -28,6 +32,7 @@ type Options struct {
 type Pool struct {
 	opt    Options
 	script string
+	slots  chan struct{} // one for each module that may run
 
 	mu      sync.Mutex // guards servers
 	servers map[key]*entry
@@ -51,10 +56,13 @@ func NewPool(opt Options) *Pool {
 	if opt.Max == 0 {
 		opt.Max = 4
 	}
+	if opt.Children == 0 {
+		opt.Children = max(32, 2*runtime.NumCPU())
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pool{opt: opt, servers: make(map[key]*entry)}
+	return &Pool{opt: opt, servers: make(map[key]*entry), slots: make(chan struct{}, opt.Children)}
 }
 
 // Close ends every server. Children that still run are not touched.
@@ -200,7 +208,13 @@ func appendJSONString(b []byte, s string) []byte { return pyjson.AppendString(b,
 // nil. When ctx ends the group gets TERM, then KILL. An error means that
 // nothing was run, or is ctx's, or a *wire.Fault for output beyond the limit.
 func (p *Pool) Run(ctx context.Context, r *Request, forked func(pgid int), output func(stream int, b []byte)) (Output, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return Output{}, ctx.Err()
+	}
 	out, err := p.run(ctx, r, forked, output)
+	<-p.slots
 	if err == nil && out.Truncated {
 		err = &wire.Fault{Code: wire.FaultTooLarge, Text: "The module's output is larger than max_result allows.", Started: true}
 	}

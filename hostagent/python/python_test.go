@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -243,6 +244,43 @@ AnsibleModule(dict(a=dict())).exit_json(again=True)
 `, value.DictOf("a", "1")))
 	if !res.Bool("again") {
 		t.Error(value.Repr(res))
+	}
+}
+
+// TestPackagesChange installs a package between two runs: the second must not
+// live with what the server imported before.
+func TestPackagesChange(t *testing.T) {
+	r := newRig(t)
+	const python = "/usr/bin/python3"
+	version, err := exec.Command(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2]); sys.exit(sys.version_info < (3, 8))").Output()
+	if err != nil {
+		t.Skip("no system Python that is new enough")
+	}
+	user := t.TempDir()
+	site := filepath.Join(user, "lib", "python"+strings.TrimSpace(string(version)), "site-packages")
+	if err := os.MkdirAll(site, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	req := r.source(t, "who", head+`
+try:
+    import fresh_package
+    has = True
+except ImportError:
+    has = False
+AnsibleModule({}).exit_json(server=os.getppid(), has=has)
+`, value.NewDict(0))
+	req.Interpreter = python
+	req.Environ = append(os.Environ(), "PYTHONUSERBASE="+user)
+	first, second := r.run(t, req), r.run(t, req)
+	if first.Lookup("server") != second.Lookup("server") || first.Bool("has") {
+		t.Errorf("%s, then %s", value.Repr(first), value.Repr(second))
+	}
+	if err := os.WriteFile(filepath.Join(site, "fresh_package.py"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	third := r.run(t, req)
+	if third.Lookup("server") == first.Lookup("server") || !third.Bool("has") {
+		t.Errorf("after the change: %s", value.Repr(third))
 	}
 }
 
