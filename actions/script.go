@@ -83,7 +83,7 @@ func script(ctx context.Context, r *Run) (Result, error) {
 		command = "cd " + shellQuote(chdir) + " && " + command
 	}
 	file := src.File
-	file.Arg, file.Suffix = name, path.Base(found)
+	file.Arg, file.Suffix = name, "/"+path.Base(found)
 	res, err := r.Host.Raw(ctx, command, "", file)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/user"
 	"path"
@@ -62,8 +64,28 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	source.Mode = uint32(info.Mode().Perm())
 	task := *r.Task
 	task.Args = args
-	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest, after: found}
+	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest, after: localTmp(found)}
 	return c.copySource(ctx, source, path.Base(found))
+}
+
+// localTmp is the name a diff shows for a rendered template: that of the
+// temporary file the reference would have written. Nothing is written here.
+func localTmp(found string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return found
+	}
+	return fmt.Sprintf("%s/.ansible/tmp/ansible-local-%d%s/tmp%s/%s", home, os.Getpid(), randomText(), randomText(), path.Base(found))
+}
+
+// randomText is eight letters as Python's tempfile chooses them.
+func randomText() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
+	b := make([]byte, 8)
+	for i := range b {
+		b[i] = letters[rand.IntN(len(letters))]
+	}
+	return string(b)
 }
 
 func templateOptions(args *value.Dict) (TemplateOptions, error) {

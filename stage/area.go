@@ -3,6 +3,7 @@ package stage
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,7 +80,9 @@ func (a *Area) Get() (*Dir, error) {
 		return d, nil
 	}
 	a.mu.Unlock()
-	path := filepath.Join(a.dir, randomName())
+	// Named as the reference names its own, for whoever filters listings by it.
+	now := time.Now()
+	path := filepath.Join(a.dir, fmt.Sprintf("ansible-tmp-%d.%06d-%d-%d", now.Unix(), now.Nanosecond()/1000, os.Getpid(), randomNumber()))
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, fmt.Errorf("making a staging directory: %w", err)
 	}
@@ -105,12 +108,35 @@ func (d *Dir) Put() {
 	d.area.free = append(d.area.free, d)
 }
 
-// Create makes a new file in the directory under a name that ends in suffix.
+// Create makes a new file in the directory: .source with suffix behind it, as
+// modules that look at the extension expect. A suffix that begins with a slash
+// is the whole name.
 func (d *Dir) Create(suffix string) (*os.File, error) {
-	if strings.ContainsAny(suffix, "/\x00") || len(suffix) > 200 {
+	if len(suffix) > 200 || strings.ContainsAny(suffix[min(1, len(suffix)):], "/\x00") {
 		suffix = ""
 	}
-	return os.OpenFile(filepath.Join(d.Path, randomName()+suffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	name, whole := strings.CutPrefix(suffix, "/")
+	if !whole {
+		name = ".source" + suffix
+	} else if name == "" || name == "." || name == ".." {
+		name = ".source"
+	}
+	f, err := createNew(filepath.Join(d.Path, name))
+	if !errors.Is(err, os.ErrExist) {
+		return f, err
+	}
+	if !whole {
+		return createNew(filepath.Join(d.Path, randomName()+suffix))
+	}
+	sub := filepath.Join(d.Path, randomName())
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		return nil, fmt.Errorf("making a staging directory: %w", err)
+	}
+	return createNew(filepath.Join(sub, name))
+}
+
+func createNew(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 func sweep(parent string) {
@@ -135,6 +161,12 @@ func sweep(parent string) {
 		}
 		_ = os.RemoveAll(path)
 	}
+}
+
+func randomNumber() uint64 {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return uint64(b[0])<<40 | uint64(b[1])<<32 | uint64(b[2])<<24 | uint64(b[3])<<16 | uint64(b[4])<<8 | uint64(b[5])
 }
 
 func randomName() string {
