@@ -27,8 +27,17 @@ func TestMain(m *testing.M) {
 			os.Exit(testAgent(os.Args[1:]))
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if labBuilt {
+		if tool, err := labTool(); err == nil {
+			os.RemoveAll(filepath.Dir(tool))
+		}
+	}
+	os.Exit(code)
 }
+
+// labBuilt says that a test has built volant-lab.
+var labBuilt bool
 
 const testVersion = "1.2.3"
 
@@ -106,6 +115,7 @@ func newLab(t *testing.T, kind string, hosts int) *testLab {
 	if testing.Short() {
 		t.Skip("starts lab hosts")
 	}
+	labBuilt = true
 	tool, err := labTool()
 	if err != nil {
 		t.Fatal(err)
