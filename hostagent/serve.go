@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"volant/hostagent/become"
 	"volant/stage"
 	"volant/wire"
 	"volant/wire/session"
@@ -258,10 +259,11 @@ func (h Home) Stop(ctx context.Context, s *Serving) error {
 	return lock.Close()
 }
 
-// Remove deletes the home and everything in it; its agent must have ended.
+// Remove deletes the home and everything in it, and the copy of the program
+// that workers of other users ran; its agent must have ended.
 func (h Home) Remove() error {
-	if filepath.Base(string(h)) == string(filepath.Separator) {
+	if filepath.Clean(string(h)) == string(filepath.Separator) {
 		return errors.New("refusing to remove the root directory")
 	}
-	return os.RemoveAll(string(h))
+	return errors.Join(become.RemoveCopy(become.Config{Dir: string(h)}), os.RemoveAll(string(h)))
 }

@@ -67,7 +67,7 @@ func (l *hostLink) current() *live {
 func (l *hostLink) get(ctx context.Context, since time.Time) (*live, error) {
 	for n := 0; ; n++ {
 		l.mu.Lock()
-		if l.live.alive() {
+		if l.live.alive() && !l.live.draining.Load() {
 			lv := l.live
 			l.mu.Unlock()
 			return lv, nil

@@ -29,6 +29,8 @@ type live struct {
 
 	active  atomic.Int32 // sub-tasks under way
 	pinging atomic.Bool
+	// draining: the agent ends soon, nothing new is to start here.
+	draining atomic.Bool
 
 	mu       sync.Mutex // guards what follows
 	idle     []*slot
@@ -36,7 +38,6 @@ type live struct {
 	acks     []wire.TaskID
 	ackTimer *time.Timer
 	ended    map[wire.TaskID]chan struct{}
-	drain    bool
 	packets  uint64    // received when last looked at
 	heard    time.Time // when that number last grew
 }
@@ -248,9 +249,7 @@ func (lv *live) control(r *frame.Reader) {
 				close(c)
 			}
 		case *wire.Drain:
-			lv.mu.Lock()
-			lv.drain = true
-			lv.mu.Unlock()
+			lv.draining.Store(true)
 		case *wire.Refused:
 			lv.f.log.Warn("Agent refused the link", "code", int(m.Code), "text", m.Text)
 		}
