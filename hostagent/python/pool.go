@@ -24,7 +24,7 @@ type Options struct {
 	// Children bounds how many modules run at once; 0: twice the CPUs, at least
 	// 32, for most of a module's time is often waiting.
 	Children int
-	Log  *slog.Logger
+	Log      *slog.Logger
 }
 
 // Pool keeps the warm servers of one user, one per interpreter and core. It is
