@@ -39,6 +39,9 @@ func reachable(cfg Config, p Params) (string, error) {
 			}
 		}
 	}
+	if note != "" {
+		_ = RemoveCopy(cfg) // of an older version; what runs from it runs on
+	}
 	var problems []error
 	bases := cfg.public
 	if bases == nil {

@@ -49,6 +49,11 @@ func setup(t *testing.T) (Config, Params) {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() {
+		if err := RemoveCopy(Config{Dir: dir}); err != nil {
+			t.Error(err)
+		}
+	})
 	return Config{Binary: filepath.Join(dir, "worker"), Dir: dir, Timeout: 3 * time.Second, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir}},
 		Params{Exe: filepath.Join(dir, "sudo")}
 }
