@@ -61,8 +61,9 @@ type Kwarg struct {
 }
 
 // Func is the code of a filter, test, function or method. The error's text is
-// the reference's. c is the render in progress. Arguments are never
-// *value.Template: text arrives as string.
+// the reference's. c is the render in progress and must not be kept after the
+// call: it is used again. Arguments are never *value.Template: text arrives as
+// string.
 type Func func(c *Context, a Args) (any, error)
 
 // Plugin is a filter, test or global function.

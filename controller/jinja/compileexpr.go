@@ -358,7 +358,7 @@ func lazyListError(op string, a, b any, leftLiteral, rightLiteral bool) error {
 		return value.TypeErrorf("'%s' object cannot be interpreted as an integer", typeName(b))
 	case op == "*" && right && !value.IsInt(a):
 		switch a.(type) {
-		case *value.Undefined, nil, float64, *value.Dict, *blank:
+		case *value.Undefined, *blank:
 			return nil
 		}
 		return value.TypeErrorf("'%s' object cannot be interpreted as an integer", typeName(a))

@@ -18,7 +18,8 @@ func Percent(format string, args any) (string, error) {
 		p.dict = d
 	} else {
 		switch args.(type) {
-		case *List, *Undefined: // a list also counts as a mapping: leftovers are no error
+		case *Set:
+		case *List, *Undefined, []byte, interface{ Len() int }: // a list also counts as a mapping: leftovers are no error
 			p.loose = true
 		}
 	}
