@@ -17,7 +17,7 @@ import (
 //	port           UDP port, chosen once
 //	login.json     the environment of a login, from the last SSH contact
 //	agent.json     who serves now: pid, start time, port, version
-//	lock           held by the serving process
+//	lock           held by the serving process; enrol.lock by who starts one
 //	log            of the serving process, bounded
 //	journal/       one file per session, and the journal's id
 //	cache/         union files and their layouts

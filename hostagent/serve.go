@@ -56,7 +56,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	if err := h.Open(); err != nil {
 		return err
 	}
-	lock, err := h.lock(ctx, lockWait)
+	lock, err := h.lock(ctx, "lock", lockWait)
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,10 @@ func (a *Agent) acceptAll(ctx context.Context, l *session.Listener, conns *sync.
 	}
 }
 
-// lock takes the home's lock: one agent serves it.
-func (h Home) lock(ctx context.Context, wait time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(h.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
+// lock takes one of the home's locks: "lock" is the serving agent's, "enrol.lock"
+// that of whoever starts one.
+func (h Home) lock(ctx context.Context, name string, wait time.Duration) (*os.File, error) {
+	f, err := os.OpenFile(h.path(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking the agent's home: %w", err)
 	}
@@ -151,7 +152,7 @@ func (h Home) lock(ctx context.Context, wait time.Duration) (*os.File, error) {
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			f.Close()
-			return nil, fmt.Errorf("locking the agent's home: another agent serves it: %w", err)
+			return nil, fmt.Errorf("locking the agent's home: another process holds %s: %w", name, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -252,7 +253,7 @@ func (h Home) Stop(ctx context.Context, s *Serving) error {
 	if err := unix.Kill(s.PID, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("ending the agent: %w", err)
 	}
-	lock, err := h.lock(ctx, lockWait)
+	lock, err := h.lock(ctx, "lock", lockWait)
 	if err != nil {
 		return err
 	}

@@ -303,6 +303,32 @@ func TestAgentStaysAlive(t *testing.T) {
 	})
 }
 
+func TestEnrolAtOnce(t *testing.T) {
+	p := startProcess(t)
+	var wg sync.WaitGroup
+	replies := make([]enrol.Reply, 4)
+	for i := range replies {
+		pub, _, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() { replies[i] = p.enrol(pub) })
+	}
+	wg.Wait()
+	started := 0
+	for _, r := range replies {
+		if r.PID != replies[0].PID || r.Port != replies[0].Port {
+			t.Errorf("%+v beside %+v", r, replies[0])
+		}
+		if r.Started {
+			started++
+		}
+	}
+	if started != 1 {
+		t.Errorf("%d agents started", started)
+	}
+}
+
 func TestDamagedJournal(t *testing.T) {
 	p := startProcess(t)
 	l, _ := p.linkTo()

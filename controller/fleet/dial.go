@@ -103,7 +103,7 @@ func (d *dialer) callStarted(ctx context.Context) (*live, error) {
 			return nil, &callError{err}
 		}
 	}
-	return nil, &callError{fmt.Errorf("the agent was started but does not answer at %s: %w", d.pin.Address, err)}
+	return nil, &callError{fmt.Errorf("the agent runs but does not answer on UDP %s (is a firewall between?): %w", d.pin.Address, err)}
 }
 
 // callError says that an agent did not answer, as the reference speaks of a
@@ -201,6 +201,9 @@ func (d *dialer) bootstrap(ctx context.Context, callErr error) (err error) {
 	if info.Protocol < wire.MinVersion || info.Protocol > wire.Version+1 {
 		return &bootstrap.Error{Kind: bootstrap.KindStart, Msg: fmt.Sprintf(
 			"the agent on the host (%s) speaks protocol %d, this controller %d to %d", info.Version, info.Protocol, wire.MinVersion, wire.Version)}
+	}
+	if info.Port == 0 {
+		return &bootstrap.Error{Kind: bootstrap.KindConfig, Msg: "The agent on this host opens no port (agent_listen is none), and this controller knows no other way to it"}
 	}
 	d.repin(info)
 	return nil
