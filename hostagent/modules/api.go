@@ -50,7 +50,6 @@ type Env struct {
 	ShellExecutable string   // "/bin/sh" when empty
 	IgnoreUnknown   bool     // unknown arguments are ignored
 	Python          string   // interpreter that a hand-back would use, when known
-	PythonVersion   []int    // of that interpreter, when known
 
 	Now func() time.Time // nil: time.Now
 	// Output receives pieces of a command's output (stream 1 or 2) while it

@@ -81,12 +81,19 @@ func (c *call) setAttrs(ctx context.Context, a attrs, changed bool, diff *value.
 }
 
 // pyInt is int() of text: a decimal number with spaces and underscores.
-func pyInt(s string) (int64, bool) {
+func pyInt(s string) (int64, bool) { return pyNumber(s, 10) }
+
+// pyNumber is int(s, base) for bases without prefixes.
+func pyNumber(s string, base int) (int64, bool) {
 	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {
+	digits := s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		digits = s[1:]
+	}
+	if digits == "" || strings.HasPrefix(digits, "_") || strings.HasSuffix(digits, "_") || strings.Contains(digits, "__") || strings.ContainsAny(digits, "+-") {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), base, 64)
 	return n, err == nil
 }
 
@@ -231,19 +238,17 @@ func (c *call) wantedMode(path string, mode any, st *syscall.Stat_t) (int64, err
 // octal is int(s, 8).
 func octal(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
-	neg := strings.HasPrefix(s, "-")
-	s = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"), "")
+	sign := ""
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		sign, s = s[:1], s[1:]
+	}
 	if l := strings.ToLower(s); strings.HasPrefix(l, "0o") {
 		s = strings.TrimPrefix(s[2:], "_")
 	}
-	if s == "" || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") || s[0] == '-' || s[0] == '+' {
+	if s == "" || s[0] == ' ' || s[0] == '\t' || s[0] == '-' || s[0] == '+' {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 8, 64)
-	if neg {
-		n = -n
-	}
-	return n, err == nil
+	return pyNumber(sign+s, 8)
 }
 
 // chmod never changes a link's target.

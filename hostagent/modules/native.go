@@ -103,16 +103,6 @@ func exclusive(names ...string) rule {
 	return func(s *argspec.Spec) { s.MutuallyExclusive = append(s.MutuallyExclusive, names) }
 }
 
-func together(names ...string) rule {
-	return func(s *argspec.Spec) { s.RequiredTogether = append(s.RequiredTogether, names) }
-}
-
-func requiredIf(key string, val any, need ...string) rule {
-	return func(s *argspec.Spec) {
-		s.RequiredIf = append(s.RequiredIf, argspec.RequiredIf{Key: key, Value: val, Need: need})
-	}
-}
-
 func option(name string, change func(*argspec.Option)) rule {
 	return func(s *argspec.Spec) {
 		for i := range s.Options {
