@@ -56,6 +56,7 @@ type Agent struct {
 	mu       sync.Mutex // guards what follows
 	sessions map[sessionKey]*agentSession
 	quiet    *time.Timer              // gives memory back some time after the last link
+	swept    time.Time                // when journals were last looked through
 	limits   map[*agentSession]uint64 // max_result per session
 	closed   bool
 }
@@ -148,7 +149,18 @@ func (a *Agent) end(s *agentSession, goodbye bool) {
 	if len(a.sessions) == 0 && a.cfg.JournalDir != "" && !a.closed {
 		a.quiet = time.AfterFunc(quietAfter, debug.FreeOSMemory)
 	}
+	keep := map[string]bool{}
+	for k := range a.sessions {
+		keep[k.String()+journalSuffix] = true
+	}
+	sweep := a.cfg.JournalDir != "" && time.Since(a.swept) > time.Hour
+	if sweep {
+		a.swept = time.Now()
+	}
 	a.mu.Unlock()
+	if sweep {
+		sweepJournals(a.cfg.JournalDir, time.Now(), keep)
+	}
 	s.close(goodbye)
 }
 

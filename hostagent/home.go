@@ -141,11 +141,12 @@ func writeFile(path string, content []byte) error {
 	return nil
 }
 
-// sweepJournals removes journals that nobody collected for a day.
-func sweepJournals(dir string, now time.Time) {
+// sweepJournals removes journals that nobody collected for a day, but none of
+// the sessions that keep says.
+func sweepJournals(dir string, now time.Time, keep map[string]bool) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.journal"))
 	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && now.Sub(st.ModTime()) > 24*time.Hour {
+		if st, err := os.Stat(f); err == nil && now.Sub(st.ModTime()) > 24*time.Hour && !keep[filepath.Base(f)] {
 			_ = os.Remove(f)
 		}
 	}

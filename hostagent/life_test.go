@@ -98,3 +98,22 @@ func TestHome(t *testing.T) {
 		t.Error("a home that others can write to is used")
 	}
 }
+
+func TestSweepJournals(t *testing.T) {
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{"old": 25 * time.Hour, "young": time.Hour, "live": 48 * time.Hour} {
+		path := filepath.Join(dir, name+journalSuffix)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepJournals(dir, time.Now(), map[string]bool{"live" + journalSuffix: true})
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "live.journal" || filepath.Base(left[1]) != "young.journal" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

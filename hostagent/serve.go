@@ -76,7 +76,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 		return err
 	}
 	defer a.Close()
-	sweepJournals(cfg.JournalDir, time.Now())
+	sweepJournals(cfg.JournalDir, time.Now(), nil)
 	s := Serving{
 		PID: os.Getpid(), Start: stage.ProcessStart(os.Getpid()), Version: cfg.Version, Protocol: wire.Version,
 		Agent: id.Public(), Listen: opt.Listen, Since: time.Now().UTC().Truncate(time.Second),

@@ -17,6 +17,9 @@ import (
 // sessionIdle is how long a session without link and sub-task keeps its workers.
 const sessionIdle = 15 * time.Minute
 
+// journalSuffix ends the names of journal files, which begin with the session's.
+const journalSuffix = ".journal"
+
 // sessionKey names a session: controller key and run.
 type sessionKey struct {
 	controller string // raw bytes of the key; empty for a local session
@@ -62,7 +65,7 @@ func (a *Agent) newSession(key sessionKey, sessKey []byte) (*agentSession, error
 		if s.seal, err = newSealer(sessKey); err != nil {
 			return nil, err
 		}
-		path = filepath.Join(a.cfg.JournalDir, key.String()+".journal")
+		path = filepath.Join(a.cfg.JournalDir, key.String()+journalSuffix)
 	}
 	j, err := openJournal(path)
 	if err != nil {

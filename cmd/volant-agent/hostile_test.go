@@ -18,7 +18,7 @@ import (
 func hostileLink(t *testing.T, agent func(c session.Conn)) (fleet.Link, error) {
 	t.Helper()
 	f := newFleet(t, sshTo{}, quick, func(c *fleet.Config) {
-		c.Reconnect = time.Millisecond
+		c.Reconnect, c.MaxResult = time.Millisecond, 4<<20
 		c.Local = func(context.Context) (session.Conn, error) {
 			mine, theirs := session.Pipe()
 			go agent(theirs) // ends with the connection
