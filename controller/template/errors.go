@@ -90,6 +90,10 @@ func asFault(err error, t *value.Template, expression bool) error {
 		}
 		return newFault(fault.Template, classSyntax, msg, t, err)
 	}
+	var x *value.Exception
+	if errors.As(err, &x) && x.Class == "RecursionError" {
+		return newFault(fault.Template, classTemplate, "Recursive loop detected in "+kind+".", t, err)
+	}
 	return newFault(fault.Template, classTemplate, "Error rendering "+kind+".", t, err)
 }
 

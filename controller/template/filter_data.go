@@ -146,6 +146,15 @@ func combine(c *jinja.Context, a []any) (any, error) {
 		}
 	}
 	dicts := flatten(a[0].(value.Tuple), 1, true)
+	for i, v := range dicts {
+		if m, ok := v.(jinja.Mapping); ok {
+			d, err := build(c, m)
+			if err != nil {
+				return nil, err
+			}
+			dicts[i] = d
+		}
+	}
 	switch len(dicts) {
 	case 0:
 		return value.NewDict(0), nil

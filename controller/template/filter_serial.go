@@ -135,6 +135,11 @@ func textKeys(v any, depth int) any {
 }
 
 func fromJSON(_ *jinja.Context, a []any) (any, error) {
+	if p, ok := value.Text(a[1]); a[1] != nil && !ok {
+		return nil, value.TypeErrorf("Name is <class '%s'> instead of <class 'str'> or <class 'module'>.", value.TypeName(a[1]))
+	} else if ok && p != "" && p != "tagless" && p != "inventory_legacy" && p != "legacy" {
+		return nil, value.ValueErrorf("Unknown profile name '%s'.", p)
+	}
 	switch v := a[0].(type) {
 	case string:
 		return pyjson.DecodeString(v)

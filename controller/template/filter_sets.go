@@ -11,16 +11,16 @@ import (
 // changes from run to run for text. Ours keep the order of first appearance:
 // in the first list, then in the second.
 var setFilters = map[string]*jinja.Plugin{
-	"unique":               def("unique(a, case_sensitive=None, attribute=None)", unique),
-	"union":                def("union(a, b)", union),
-	"intersect":            def("intersect(a, b)", intersect),
-	"difference":           def("difference(a, b)", difference),
-	"symmetric_difference": def("symmetric_difference(a, b)", symmetricDifference),
-	"zip":                  raw(zipFilter),
-	"zip_longest":          raw(zipLongest),
-	"product":              raw(product),
-	"permutations":         raw(permutations),
-	"combinations":         raw(combinations),
+	"unique":               lazy(def("unique(a, case_sensitive=None, attribute=None)", unique)),
+	"union":                lazy(def("union(a, b)", union)),
+	"intersect":            lazy(def("intersect(a, b)", intersect)),
+	"difference":           lazy(def("difference(a, b)", difference)),
+	"symmetric_difference": lazy(def("symmetric_difference(a, b)", symmetricDifference)),
+	"zip":                  lazy(raw(zipFilter)),
+	"zip_longest":          lazy(raw(zipLongest)),
+	"product":              lazy(raw(product)),
+	"permutations":         lazy(raw(permutations)),
+	"combinations":         lazy(raw(combinations)),
 }
 
 // members collects values without repeats, whether hashable or not.
@@ -59,15 +59,19 @@ func collect(items []any) *members {
 
 // two are the items of both arguments.
 func two(c *jinja.Context, a []any) (x, y []any, err error) {
-	if x, err = c.Items(a[0]); err != nil {
+	if x, err = iterate(c, a[0]); err != nil {
 		return nil, nil, err
 	}
-	y, err = c.Items(a[1])
+	y, err = iterate(c, a[1])
 	return x, y, err
 }
 
 func unique(c *jinja.Context, a []any) (any, error) {
-	args := jinja.Args{Pos: []any{a[0]}, Kw: []jinja.Kwarg{{Name: "case_sensitive", Value: truth(c, a[1])}, {Name: "attribute", Value: a[2]}}}
+	in, err := iterate(c, a[0])
+	if err != nil {
+		return nil, err
+	}
+	args := jinja.Args{Pos: []any{value.ListOf(in...)}, Kw: []jinja.Kwarg{{Name: "case_sensitive", Value: truth(c, a[1])}, {Name: "attribute", Value: a[2]}}}
 	p, _ := jinja.Builtins.Filter("unique")
 	v, err := p.Call(c, args)
 	if u, ok := v.(*value.Undefined); ok && err == nil {
@@ -83,11 +87,7 @@ func unique(c *jinja.Context, a []any) (any, error) {
 	if a[1] == false || a[2] != nil && truth(c, a[2]) {
 		return nil, failBy(err, "Jinja2's unique filter failed and we cannot fall back to Ansible's version as it does not support the parameters supplied.")
 	}
-	items, err := c.Items(a[0])
-	if err != nil {
-		return nil, err
-	}
-	return value.ListOf(collect(items).list...), nil
+	return value.ListOf(collect(in).list...), nil
 }
 
 func union(c *jinja.Context, a []any) (any, error) {
@@ -151,7 +151,7 @@ func symmetricDifference(c *jinja.Context, a []any) (any, error) {
 func columns(c *jinja.Context, a jinja.Args) ([][]any, error) {
 	out := make([][]any, len(a.Pos))
 	for i, v := range a.Pos {
-		items, err := c.Items(v)
+		items, err := iterate(c, v)
 		if err != nil {
 			return nil, err
 		}
@@ -309,7 +309,7 @@ func choose(c *jinja.Context, a jinja.Args, fn string, need bool) (pool []any, r
 	if need && !value.IsInt(rv) {
 		return nil, 0, value.TypeErrorf("'%s' object cannot be interpreted as an integer", value.TypeName(rv))
 	}
-	if pool, err = c.Items(a.Pos[0]); err != nil {
+	if pool, err = iterate(c, a.Pos[0]); err != nil {
 		return nil, 0, err
 	}
 	r = len(pool)

@@ -86,6 +86,9 @@ func (v *allVars) Item(c *jinja.Context, key any) (any, bool, error) {
 	v.s.mark = false
 	v.s.depth = v.reader.depth
 	r, ok, err := v.s.Resolve(name)
+	if f, isFacts := r.(*factVars); isFacts && v.reader != nil {
+		r = &factVars{v.reader, f.f}
+	}
 	if err == nil && ok {
 		r = private(c, v.s.whole(r))
 	}

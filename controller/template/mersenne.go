@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha512"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/big"
 	"math/bits"
@@ -197,8 +198,8 @@ func (r *random) shuffle(items []any) {
 }
 
 var randomFilters = map[string]*jinja.Plugin{
-	"random":  def("rand(end, start=None, step=None, seed=None)", randomFilter),
-	"shuffle": def("randomize_list(mylist, seed=None)", shuffleFilter),
+	"random":  lazy(def("rand(end, start=None, step=None, seed=None)", randomFilter)),
+	"shuffle": lazy(def("randomize_list(mylist, seed=None)", shuffleFilter)),
 }
 
 func randomFilter(c *jinja.Context, a []any) (any, error) {
@@ -209,8 +210,12 @@ func randomFilter(c *jinja.Context, a []any) (any, error) {
 	if value.IsInt(a[0]) {
 		return randRange(c, r, a[1], a[0], a[2])
 	}
-	items, err := c.Items(a[0])
+	items, err := iterate(c, a[0])
 	if err != nil {
+		var u *value.Undefined
+		if errors.As(err, &u) {
+			return nil, err
+		}
 		return nil, failf("random can only be used on sequences and integers")
 	}
 	if truth(c, a[1]) || truth(c, a[2]) {
@@ -264,8 +269,12 @@ func randRange(c *jinja.Context, r *random, start, end, step any) (any, error) {
 }
 
 func shuffleFilter(c *jinja.Context, a []any) (any, error) {
-	items, err := c.Items(a[0])
+	items, err := iterate(c, a[0])
 	if err != nil {
+		var u *value.Undefined
+		if errors.As(err, &u) {
+			return nil, err
+		}
 		return a[0], nil // as in the reference: what is no list stays as it is
 	}
 	out := append([]any(nil), items...)

@@ -32,6 +32,18 @@ func markers(p *jinja.Plugin) *jinja.Plugin { p.Markers = true; return p }
 // lazy leaves the items of containers unrendered.
 func lazy(p *jinja.Plugin) *jinja.Plugin { p.Lazy = true; return p }
 
+// iterate is what iterating over an argument of a lazy plugin yields, rendered:
+// of a dict only the keys, whose values are not looked at.
+func iterate(c *jinja.Context, v any) ([]any, error) {
+	if _, isDict := v.(*value.Dict); !isDict {
+		var err error
+		if v, err = c.Realize(v); err != nil {
+			return nil, err
+		}
+	}
+	return c.Items(v)
+}
+
 // raw is a plugin whose arguments Python's C code takes: no signature.
 func raw(fn jinja.Func) *jinja.Plugin { return &jinja.Plugin{Call: fn} }
 

@@ -66,6 +66,9 @@ func (s *Scope) final(v any) (any, error) {
 		return out, nil
 	case nil, bool, int64, float64, string:
 		return v, nil
+	case *Facts:
+		s.mark = true
+		return s.final(v.Dict)
 	}
 	return s.finalize(v, nil)
 }

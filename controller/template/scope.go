@@ -41,6 +41,9 @@ func (s *Scope) Resolve(name string) (any, bool, error) {
 		}
 		return nil, false, nil
 	}
+	if f, ok := v.(*Facts); ok {
+		return &factVars{s, f}, true, nil
+	}
 	if marked {
 		s.mark = true
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 var dataTests = map[string]*jinja.Plugin{
-	"all":             def("all(iterable, /)", allTest),
-	"any":             def("any(iterable, /)", anyTest),
+	"all":             lazy(def("all(iterable, /)", allTest)),
+	"any":             lazy(def("any(iterable, /)", anyTest)),
 	"contains":        def("contains(seq, value)", containsTest),
-	"subset":          def("issubset(a, b)", subsetTest),
-	"issubset":        def("issubset(a, b)", subsetTest),
-	"superset":        def("issuperset(a, b)", supersetTest),
-	"issuperset":      def("issuperset(a, b)", supersetTest),
+	"subset":          lazy(def("issubset(a, b)", subsetTest)),
+	"issubset":        lazy(def("issubset(a, b)", subsetTest)),
+	"superset":        lazy(def("issuperset(a, b)", supersetTest)),
+	"issuperset":      lazy(def("issuperset(a, b)", supersetTest)),
 	"nan":             def("isnotanumber(x)", nanTest),
 	"isnan":           def("isnotanumber(x)", nanTest),
 	"truthy":          def("truthy(value, convert_bool=False)", truthyTest),
@@ -39,7 +39,7 @@ func allTest(c *jinja.Context, a []any) (any, error) {
 
 // some reports whether an item has the truth wanted.
 func some(c *jinja.Context, v any, want bool) (bool, error) {
-	items, err := c.Items(v)
+	items, err := iterate(c, v)
 	if err != nil {
 		return false, err
 	}
@@ -62,7 +62,7 @@ func containsTest(c *jinja.Context, a []any) (any, error) {
 
 // asSet is Python's set(v).
 func asSet(c *jinja.Context, v any) (*members, error) {
-	items, err := c.Items(v)
+	items, err := iterate(c, v)
 	if err != nil {
 		return nil, err
 	}

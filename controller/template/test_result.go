@@ -14,20 +14,29 @@ import (
 
 // resultTests are the tests of what a task registered.
 var resultTests = map[string]*jinja.Plugin{
-	"failed":      def("failed(result)", key("failed", "failed", false)),
-	"failure":     def("failed(result)", key("failed", "failed", false)),
-	"succeeded":   def("success(result)", key("failed", "failed", true)),
-	"success":     def("success(result)", key("failed", "failed", true)),
-	"successful":  def("success(result)", key("failed", "failed", true)),
-	"reachable":   def("reachable(result)", key("unreachable", "unreachable", true)),
-	"unreachable": def("unreachable(result)", key("unreachable", "unreachable", false)),
-	"skipped":     def("skipped(result)", key("skipped", "skipped", false)),
-	"skip":        def("skipped(result)", key("skipped", "skipped", false)),
-	"changed":     def("changed(result)", changedTest),
-	"change":      def("changed(result)", changedTest),
-	"timedout":    def("timedout(result)", timedoutTest),
-	"started":     def("started(result)", asyncTest("started")),
-	"finished":    def("finished(result)", asyncTest("finished")),
+	"failed":      lazy(def("failed(result)", key("failed", "failed", false))),
+	"failure":     lazy(def("failed(result)", key("failed", "failed", false))),
+	"succeeded":   lazy(def("success(result)", key("failed", "failed", true))),
+	"success":     lazy(def("success(result)", key("failed", "failed", true))),
+	"successful":  lazy(def("success(result)", key("failed", "failed", true))),
+	"reachable":   lazy(def("reachable(result)", key("unreachable", "unreachable", true))),
+	"unreachable": lazy(def("unreachable(result)", key("unreachable", "unreachable", false))),
+	"skipped":     lazy(def("skipped(result)", key("skipped", "skipped", false))),
+	"skip":        lazy(def("skipped(result)", key("skipped", "skipped", false))),
+	"changed":     lazy(def("changed(result)", changedTest)),
+	"change":      lazy(def("changed(result)", changedTest)),
+	"timedout":    lazy(def("timedout(result)", timedoutTest)),
+	"started":     lazy(def("started(result)", asyncTest("started"))),
+	"finished":    lazy(def("finished(result)", asyncTest("finished"))),
+}
+
+// read is an entry of a result, rendered; what fails is a marker.
+func read(c *jinja.Context, v any) any {
+	r, err := c.Read(v)
+	if err != nil {
+		return &value.Undefined{Hint: err.Error(), Err: err}
+	}
+	return r
 }
 
 func needDict(v any, test string) (*value.Dict, error) {
@@ -44,7 +53,7 @@ func key(name, test string, not bool) call {
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.Truth(d.Lookup(name))
+		b, err := c.Truth(read(c, d.Lookup(name)))
 		return b != not, err
 	}
 }
@@ -55,24 +64,24 @@ func changedTest(c *jinja.Context, a []any) (any, error) {
 		return nil, err
 	}
 	if v, ok := d.Get("changed"); ok {
-		return c.Truth(v)
+		return c.Truth(read(c, v))
 	}
-	results, ok := d.Lookup("results").(*value.List)
+	results, ok := read(c, d.Lookup("results")).(*value.List)
 	if !ok {
 		return false, nil
 	}
 	if len(results.Items) == 0 {
 		return nil, value.Raise("IndexError", "list index out of range")
 	}
-	if _, ok := results.Items[0].(*value.Dict); !ok {
+	if _, ok := read(c, results.Items[0]).(*value.Dict); !ok {
 		return false, nil
 	}
 	for _, r := range results.Items {
-		rd, ok := r.(*value.Dict)
+		rd, ok := read(c, r).(*value.Dict)
 		if !ok {
 			return nil, value.Raise("AttributeError", "'%s' object has no attribute 'get'", lazyName(r))
 		}
-		if truth(c, rd.Lookup("changed")) {
+		if truth(c, read(c, rd.Lookup("changed"))) {
 			return true, nil
 		}
 	}
@@ -84,7 +93,7 @@ func timedoutTest(c *jinja.Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := d.Lookup("timedout")
+	t := read(c, d.Lookup("timedout"))
 	if !truth(c, t) {
 		return false, nil
 	}
@@ -92,7 +101,7 @@ func timedoutTest(c *jinja.Context, a []any) (any, error) {
 	if !ok {
 		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'get'", lazyName(t))
 	}
-	return c.Truth(td.Lookup("period"))
+	return c.Truth(read(c, td.Lookup("period")))
 }
 
 func asyncTest(name string) call {
@@ -102,7 +111,7 @@ func asyncTest(name string) call {
 			return nil, err
 		}
 		if v, ok := d.Get(name); ok {
-			return c.Truth(v)
+			return c.Truth(read(c, v))
 		}
 		if s := of(c); s != nil {
 			s.warn("The '"+name+"' test expects an async task, but a non-async task was tested", nil, "")
