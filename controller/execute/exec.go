@@ -34,6 +34,7 @@ type exec struct {
 
 	deprecations []events.Deprecation
 	timing       events.Timing
+	itemsMarked  bool // a managed host had a say in the loop's items
 	touched      bool // a sub-task ran: the result is the host's
 }
 
@@ -130,6 +131,7 @@ func (x *exec) newOutcome(res Dict) *outcome {
 
 // items are the items of the task's loop; loop is false when it has none.
 func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
+	x.itemsMarked = false
 	kw := x.task.Keywords
 	with, _ := value.Text(kw.Value(playbook.LoopWith))
 	k := setting(kw, playbook.Loop)
@@ -138,10 +140,11 @@ func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
 	}
 	s := x.scope(ctx, x.vars)
 	if with == "" {
-		v, _, err := s.Render(k.Value)
+		v, marked, err := s.Render(k.Value)
 		if err != nil {
 			return nil, true, err
 		}
+		x.itemsMarked = marked
 		l, ok := v.(*value.List)
 		if !ok {
 			return nil, true, fault.New(fault.Generic, k.Pos, "The `loop` value must resolve to a 'list', not '%s'.", value.TypeName(v)).
@@ -156,7 +159,7 @@ func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
 	case "include_vars":
 		dir = "vars"
 	}
-	items, _, err = s.With(with, k.Value, dir)
+	items, x.itemsMarked, err = s.With(with, k.Value, dir)
 	return items, true, err
 }
 
@@ -258,7 +261,7 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 		}
 		v := x.vars.Clone()
 		v.Set("ansible_loop_var", lv.name, false)
-		v.Set(lv.name, item, false)
+		v.Set(lv.name, item, x.itemsMarked)
 		if lv.index != "" {
 			v.Set("ansible_index_var", lv.index, false)
 			v.Set(lv.index, int64(i), false)
@@ -266,7 +269,7 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 		var ext *value.Dict
 		if lv.extended {
 			ext = extended(items, i, lv.allItems)
-			v.Set("ansible_loop", ext, false)
+			v.Set("ansible_loop", ext, x.itemsMarked)
 		}
 		io := x.one(ctx, v)
 		if register != "" {

@@ -53,7 +53,7 @@ func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
 	x.noLog(ctx, it)
 	x.putWarnings(o)
 	o.Status = status(res)
-	o.marked = x.touched
+	o.marked = x.touched || len(it.args.Marked) > 0
 	o.Timing.Total = time.Since(begin)
 	return o
 }
@@ -640,15 +640,18 @@ func (it *item) takeFacts(v *vars.Context, res Dict) {
 	if short == "set_fact" || short == "include_vars" {
 		for k, f := range facts.All() {
 			if n, ok := value.Text(k); ok {
-				v.Set(n, f, it.touched)
+				v.Set(n, f, it.touched || it.args.Marked[n])
 			}
 		}
 		return
 	}
 	named := value.NewDict(facts.Len())
 	if old, _, ok := v.Lookup("ansible_facts"); ok {
-		if d, ok := old.(*value.Dict); ok {
-			named.Update(d)
+		switch old := old.(type) {
+		case *value.Dict:
+			named.Update(old)
+		case *template.Facts:
+			named.Update(old.Dict)
 		}
 	}
 	named.Update(vars.Named(facts))

@@ -3,6 +3,7 @@ package vars
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"volant/controller/inventory"
 	"volant/controller/playbook"
@@ -211,12 +212,12 @@ func (c *Context) walk(name string, f func(v any, marked bool) bool) {
 	if c.play != nil && (!dicts(c.step.roles...) || !dicts(c.files...) || !dicts(c.play.vars)) {
 		return
 	}
-	if v, ok := c.facts.top.Get(name); ok && !f(v, true) {
+	if v, ok := c.facts.top.Get(name); ok && !f(v, !trustedFact(strings.TrimPrefix(name, "ansible_"), v)) {
 		return
 	}
 	if c.host != "" {
 		if name == "ansible_facts" {
-			f(c.facts.named, c.facts.named.Len() > 0)
+			f(factsValue(c.facts.named), c.facts.named.Len() > 0)
 			return
 		}
 		if v, ok := hostMagic(c, name); ok && !f(v, false) {
