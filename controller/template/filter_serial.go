@@ -89,6 +89,9 @@ func dumpJSON(c *jinja.Context, v any, style value.JSONStyle, kw *value.Dict) (a
 			return string(v), nil
 		case jinja.Mapping:
 			return build(c, v)
+		case *jinja.Range:
+			items, err := v.Iterate(c)
+			return value.ListOf(items...), err
 		}
 		return nil, value.TypeErrorf("Object of type '%s' is not JSON serializable by the 'tagless' profile.", value.TypeName(v))
 	}

@@ -67,8 +67,13 @@ func two(c *jinja.Context, a []any) (x, y []any, err error) {
 }
 
 func unique(c *jinja.Context, a []any) (any, error) {
+	particular := a[1] == false || a[2] != nil && truth(c, a[2])
+	const cannot = "Jinja2's unique filter failed and we cannot fall back to Ansible's version as it does not support the parameters supplied."
 	in, err := iterate(c, a[0])
 	if err != nil {
+		if _, isMarker := err.(*value.Undefined); particular && !isMarker { //nolint:errorlint // raised as it is
+			return nil, failBy(err, cannot)
+		}
 		return nil, err
 	}
 	args := jinja.Args{Pos: []any{value.ListOf(in...)}, Kw: []jinja.Kwarg{{Name: "case_sensitive", Value: truth(c, a[1])}, {Name: "attribute", Value: a[2]}}}
@@ -84,8 +89,8 @@ func unique(c *jinja.Context, a []any) (any, error) {
 	if errors.As(err, &u) && u.Err == nil {
 		err = value.Raise("UndefinedError", "%s", u.Hint) // said as text, it is no longer undefined
 	}
-	if a[1] == false || a[2] != nil && truth(c, a[2]) {
-		return nil, failBy(err, "Jinja2's unique filter failed and we cannot fall back to Ansible's version as it does not support the parameters supplied.")
+	if particular {
+		return nil, failBy(err, cannot)
 	}
 	return value.ListOf(collect(in).list...), nil
 }

@@ -168,7 +168,7 @@ func vaultEncrypted(c *jinja.Context, a []any) (any, error) {
 
 func isURI(c *jinja.Context, v, schemes any) (bool, error) {
 	s, ok := value.Text(v)
-	if !ok && v != nil {
+	if !ok && value.Truth(v) {
 		return false, nil
 	}
 	u, err := parseURL(s)
