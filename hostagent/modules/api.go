@@ -8,7 +8,9 @@ package modules
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"volant/hostagent/proc"
@@ -69,10 +71,16 @@ func (e *Env) Getenv(key string) string {
 }
 
 func (e *Env) now() time.Time {
+	now := time.Now()
 	if e.Now != nil {
-		return e.Now()
+		now = e.Now()
 	}
-	return time.Now()
+	if tz, ok := proc.Getenv(e.Environ, "TZ"); ok && tz != os.Getenv("TZ") {
+		if loc, err := time.LoadLocation(strings.TrimPrefix(tz, ":")); err == nil {
+			return now.In(loc)
+		}
+	}
+	return now
 }
 
 // Warn adds a warning to the result.

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"testing"
+	"time"
 
 	"volant/wire/value"
 )
@@ -73,6 +74,22 @@ func TestCommandIsThePythonModule(t *testing.T) {
 		{name: "shell multi line", args: sh("echo a\necho b\n")},
 		{name: "shell argv", args: value.DictOf("_uses_shell", true, "argv", value.ListOf("echo", "$HOME", "it's"))},
 	})
+}
+
+// TestTimesAreInTheTasksZone sets TZ as a task's environment does.
+func TestTimesAreInTheTasksZone(t *testing.T) {
+	if _, err := time.LoadLocation("Asia/Tokyo"); err != nil {
+		t.Skip(err)
+	}
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 5000, time.UTC)
+	env := &Env{Name: "command", Umask: -1, Environ: []string{"PATH=/usr/bin:/bin", "TZ=Asia/Tokyo"}, Now: func() time.Time { return noon }}
+	res, err := Table["command"](t.Context(), env, value.DictOf("_raw_params", "date +%Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Lookup("start") != "2026-01-02 21:00:00.000005" || res.Lookup("stdout") != "JST" || res.Lookup("delta") != "0:00:00" {
+		t.Error(value.Repr(res))
+	}
 }
 
 func TestPingIsThePythonModule(t *testing.T) {
