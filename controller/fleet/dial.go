@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"volant/bootstrap"
@@ -97,6 +99,9 @@ func (d *dialer) callStarted(ctx context.Context) (*live, error) {
 		if lv, err = d.call(ctx, dialTimeout); err == nil {
 			return lv, nil
 		}
+		if errors.Is(err, session.ErrPin) || errors.Is(err, session.ErrNotServed) {
+			break // not a matter of patience
+		}
 		select {
 		case <-time.After(min(time.Duration(try)*50*time.Millisecond, time.Second)):
 		case <-ctx.Done():
@@ -154,8 +159,13 @@ func (d *dialer) call(ctx context.Context, timeout time.Duration) (lv *live, err
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := untilRefused(ctx, addr)
+	defer stop()
 	conn, err := e.Dial(ctx, addr, d.pin.Agent)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), errRefused) {
+			err = fmt.Errorf("dialling %s: %w", addr, errRefused)
+		}
 		return nil, err
 	}
 	lv, err = d.f.goLive(ctx, conn)
@@ -165,6 +175,47 @@ func (d *dialer) call(ctx context.Context, timeout time.Duration) (lv *live, err
 	}
 	d.f.cfg.Metrics.RoundTrip(conn.RTT())
 	return lv, nil
+}
+
+// errRefused says that nothing listens at the agent's address.
+var errRefused = errors.New("nothing listens there")
+
+// probeAfter is how long an agent may take before it is asked whether anything
+// listens at its port at all.
+const probeAfter = 100 * time.Millisecond
+
+// untilRefused ends the context early when the host says that the port is
+// closed: QUIC's shared socket is not told, a socket connected to the port is.
+func untilRefused(ctx context.Context, addr *net.UDPAddr) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	timer := time.AfterFunc(probeAfter, func() {
+		defer close(done)
+		c, err := net.DialUDP("udp", nil, addr)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })()
+		for range 3 { // a datagram too short to be QUIC: ignored where an agent is
+			if _, err = c.Write([]byte{0}); err != nil {
+				break
+			}
+			_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+			if _, err = c.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+				break
+			}
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			cancel(errRefused)
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		if !timer.Stop() {
+			<-done
+		}
+	}
 }
 
 // bootstrap gets an agent running over SSH and pins its key.

@@ -20,6 +20,9 @@ const alpn = "volant"
 // ErrPin says that the other side proved another key than the pinned one.
 var ErrPin = errors.New("the key is not the one that was pinned")
 
+// ErrNotServed says that the other side refused our key in the handshake.
+var ErrNotServed = errors.New("the other side refused our key")
+
 // Identity is a side's key and the certificate made of it. It lasts as long
 // as the process; only the key is kept.
 type Identity struct {

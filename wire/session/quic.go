@@ -187,8 +187,12 @@ func mapErr(err error) error {
 		return &ClosedError{Code: Code(app.ErrorCode), Reason: app.ErrorMessage}
 	}
 	var tr *quic.TransportError
-	if errors.As(err, &tr) && errors.Is(err, ErrPin) {
+	switch {
+	case !errors.As(err, &tr):
+	case errors.Is(err, ErrPin):
 		return ErrPin
+	case tr.Remote && tr.ErrorCode.IsCryptoError():
+		return fmt.Errorf("%w: %w", ErrNotServed, err)
 	}
 	return err
 }
