@@ -129,13 +129,40 @@ func (it *item) run(ctx context.Context) (Dict, error) {
 		if !ok || !truthy(file) {
 			return value.DictOf("failed", true, "msg", "No include file was specified to the include"), nil
 		}
+		if it.args.Marked["_raw_params"] && !safeName(text(file)) {
+			return nil, refused("file", "include_tasks")
+		}
 		it.out.include = &included{file: text(file), args: args}
 		return value.DictOf("include", file, "include_args", args), nil
 	case playbook.IncludeRole:
+		for arg := range it.args.Marked {
+			if v, _ := it.args.Dict.Str(arg); arg != "apply" && v != "" && !safeName(v) {
+				return nil, refused(arg, "include_role")
+			}
+		}
 		it.out.include = &included{args: it.args.Dict}
 		return value.DictOf("include_args", it.args.Dict), nil
 	}
 	return it.attempts(ctx)
+}
+
+// refused is the error of an inclusion that a managed host chose.
+func refused(what, action string) error {
+	return actions.Fail("the %s of this %s was named by a managed host, and a controller file a host chose is never read", what, action)
+}
+
+// safeName reports whether a name that a host had a say in stays below the
+// directories names are looked for in.
+func safeName(name string) bool {
+	if name == "" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$\x00") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return true
 }
 
 // conditionsOf are the conditions of a task without one that repeats the one
