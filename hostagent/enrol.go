@@ -37,6 +37,12 @@ func (h Home) Enrol(ctx context.Context, exe, version string, e Enrolment) (s *S
 	if err := h.Open(); err != nil {
 		return nil, false, err
 	}
+	// Two controllers may come at the same moment: one makes the key and starts the agent.
+	lock, err := h.lock(ctx, "enrol.lock", startTimeout)
+	if err != nil {
+		return nil, false, err
+	}
+	defer lock.Close()
 	key, err := h.loadKey(MachineHash()) // first: a clone forgets the keys it had
 	if err != nil {
 		return nil, false, err
@@ -47,12 +53,6 @@ func (h Home) Enrol(ctx context.Context, exe, version string, e Enrolment) (s *S
 	if err := h.Grant(e.Controller, e.Name, e.TTL); err != nil {
 		return nil, false, err
 	}
-	// Two controllers may come at the same moment: one starts the agent.
-	lock, err := h.lock(ctx, "enrol.lock", startTimeout)
-	if err != nil {
-		return nil, false, err
-	}
-	defer lock.Close()
 	s = h.Serving()
 	listen := listenOn(e.Listen, arrivedAt(os.Getenv("SSH_CONNECTION")), s)
 	if s != nil && replace(s, exe, version, key.Public().(ed25519.PublicKey), e, listen) {
