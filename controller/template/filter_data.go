@@ -10,7 +10,7 @@ import (
 )
 
 var dataFilters = map[string]*jinja.Plugin{
-	"combine":         def("combine(*terms, **kwargs)", combine),
+	"combine":         lazy(def("combine(*terms, **kwargs)", combine)),
 	"dict2items":      def("dict_to_list_of_dict_key_value_elements(mydict, key_name='key', value_name='value')", dict2items),
 	"extract":         lazy(def("extract(item, container, morekeys=None)", extract)),
 	"flatten":         def("flatten(mylist, levels=None, skip_nulls=True)", flattenFilter),
@@ -132,6 +132,23 @@ func flattenFilter(c *jinja.Context, a []any) (any, error) {
 	return value.ListOf(flatten(items, levels, truth(c, a[2]))...), nil
 }
 
+// mergeable renders what is to be combined; a lazy mapping becomes a dict,
+// except that hostvars cannot be combined, as in the reference.
+func mergeable(c *jinja.Context, v any) (any, error) {
+	m, ok := v.(jinja.Mapping)
+	switch {
+	case !ok:
+		return c.Realize(v)
+	case strings.HasPrefix(value.TypeName(v), "HostVars"):
+		return v, nil
+	}
+	d, err := build(c, m)
+	if err != nil {
+		return nil, err
+	}
+	return c.Realize(d)
+}
+
 func combine(c *jinja.Context, a []any) (any, error) {
 	kw := a[1].(*value.Dict)
 	recursive, merge := false, "replace"
@@ -145,15 +162,21 @@ func combine(c *jinja.Context, a []any) (any, error) {
 			return nil, failf("'recursive' and 'list_merge' are the only valid keyword arguments")
 		}
 	}
-	dicts := flatten(a[0].(value.Tuple), 1, true)
-	for i, v := range dicts {
-		if m, ok := v.(jinja.Mapping); ok {
-			d, err := build(c, m)
-			if err != nil {
-				return nil, err
-			}
-			dicts[i] = d
+	terms := append(value.Tuple(nil), a[0].(value.Tuple)...)
+	for i, t := range terms {
+		r, err := mergeable(c, t)
+		if err != nil {
+			return nil, err
 		}
+		terms[i] = r
+	}
+	dicts := flatten(terms, 1, true)
+	for i, v := range dicts {
+		r, err := mergeable(c, v)
+		if err != nil {
+			return nil, err
+		}
+		dicts[i] = r
 	}
 	switch len(dicts) {
 	case 0:
