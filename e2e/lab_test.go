@@ -89,7 +89,8 @@ func newLab(t *testing.T, kind string, n string) *lab {
 	l := &lab{t: t, kind: kind, bin: bin, dir: filepath.Join(t.TempDir(), "lab"), home: t.TempDir()}
 	l.env = append(os.Environ(), "ANSIBLE_NOCOLOR=1", "VOLANT_ANSIBLE_CORE="+core, "HOME="+l.home,
 		"VOLANT_STATE_DIR="+filepath.Join(l.home, "state"), "XDG_CACHE_HOME="+filepath.Join(l.home, "cache"), "XDG_STATE_HOME="+filepath.Join(l.home, "xdg"),
-		"ANSIBLE_CONFIG=/dev/null")
+		"ANSIBLE_CONFIG="+filepath.Join(l.home, "ansible.cfg"))
+	l.file("ansible.cfg", "[defaults]\n")
 	t.Cleanup(func() {
 		if out, code := l.run(time.Minute, "volant-lab", "down", "--dir", l.dir); code != 0 {
 			t.Errorf("taking the lab down: %s", out)

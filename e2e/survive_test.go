@@ -7,7 +7,7 @@ import (
 )
 
 // killAgent ends the agent of a lab host as a crash would.
-const killAgent = `pkill -KILL -f 'volant-agent.* serve' || true`
+const killAgent = `pkill -KILL ^volant-agent || echo none`
 
 // TestAgentKilledBetweenTasks: the agent is started again over SSH and the play
 // goes on.
@@ -22,6 +22,8 @@ func TestAgentKilledBetweenTasks(t *testing.T) {
       command:
         argv: ["{{ lab }}", exec, --dir, "{{ dir }}", "{{ inventory_hostname }}", "{{ kill }}"]
       delegate_to: localhost
+      register: killed
+      failed_when: "'none' in killed.stdout"
     - command: echo two
       register: two
     - assert: {that: two.stdout == 'two'}
@@ -40,8 +42,8 @@ func TestAgentKilledDuringTask(t *testing.T) {
     - shell: echo started >> /tmp/ran; sleep 20
 `, func() {
 		l.eventually("h1", "grep -c started /tmp/ran", "1", 20*time.Second)
-		if out, code := l.exec("h1", killAgent); code != 0 {
-			t.Fatal(out)
+		if out, code := l.exec("h1", killAgent); code != 0 || strings.Contains(out, "none") {
+			t.Fatalf("the agent was not killed: %s", out)
 		}
 	}, func(out string, code int) {
 		l.want(out, code, 2, "The agent on this host stopped while the task ran; it may or may not have completed.")

@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// volatileKeys are result keys whose value is a time, a number the kernel
+// chose or the like: only their type is compared.
+var volatileKeys = map[string]bool{
+	"start": true, "end": true, "delta": true, "mtime": true, "atime": true, "ctime": true, "birthtime": true, "inode": true, "dev": true,
+	"elapsed": true, "cache_update_time": true, "results_file": true, "ansible_job_id": true, "version_": true,
+	"last_modified": true, "date": true, "device_type_": true, "blocks_": true,
+}
+
+// volatileText replaces what differs between any two runs.
+var volatileText = []struct {
+	re *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`10\.77\.\d+\.(\d+)`), "10.77.0.$1"},
+	{regexp.MustCompile(`/[^ "'\\]*/work-(?:ref|vol)\b`), "/WORK"},
+	{regexp.MustCompile(`(?:/[^ "'\\:;,]*)?/ansible-tmp-\d+\.\d+-\d+-\d+`), "/REMOTE_TMP"},
+	{regexp.MustCompile(`/[^ "'\\:;,]*/ansible-local-[^/ "'\\]*/tmp[a-z0-9_]{8}`), "/LOCAL_TMP"},
+	{regexp.MustCompile(`/REMOTE_TMP/(?:tmp[a-z0-9_]{8})`), "/REMOTE_TMP/TMP"},
+	{regexp.MustCompile(`\.\d+\.(20\d\d-\d\d-\d\d@\d\d:\d\d:\d\d~)`), ".PID.STAMP~"},
+	{regexp.MustCompile(`\bj\d{10,14}\.\d+\b`), "JOBID"},
+	{regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T@]\d\d:\d\d:\d\d(?:\.\d+)?`), "STAMP"},
+	{regexp.MustCompile(`\b\d:\d\d:\d\d\.\d{6}\b`), "DELTA"},
+	{regexp.MustCompile(`\b1[789]\d{8}(?:\.\d+)?\b`), "EPOCH"},
+	{regexp.MustCompile(`"((?:a|c|m|birth)time|elapsed|inode|dev)": [\d.]+`), `"$1": N`},
+}
+
+func normalText(s string) string {
+	for _, v := range volatileText {
+		s = v.re.ReplaceAllString(s, v.to)
+	}
+	return s
+}
+
+// normal returns a decoded JSON value without what is volatile.
+func normal(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, e := range v {
+			if volatileKeys[k] {
+				out[k] = fmt.Sprintf("<%T>", e)
+				continue
+			}
+			out[k] = normal(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = normal(e)
+		}
+		return out
+	case string:
+		return normalText(v)
+	}
+	return v
+}
+
+func show(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	if len(b) > 700 {
+		return string(b[:700]) + "..."
+	}
+	return string(b)
+}
+
+// diffValues adds a line for every place where a and b differ.
+func diffValues(lines *[]string, at string, a, b any) {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok {
+			break
+		}
+		var keys []string
+		for k := range x {
+			keys = append(keys, k)
+		}
+		for k := range y {
+			if _, both := x[k]; !both {
+				keys = append(keys, k)
+			}
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			p, inA := x[k]
+			q, inB := y[k]
+			switch {
+			case !inA:
+				*lines = append(*lines, at+"/"+k+": only volant: "+show(q))
+			case !inB:
+				*lines = append(*lines, at+"/"+k+": only reference: "+show(p))
+			default:
+				diffValues(lines, at+"/"+k, p, q)
+			}
+		}
+		return
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			break
+		}
+		for i := range x {
+			diffValues(lines, fmt.Sprintf("%s/%d", at, i), x[i], y[i])
+		}
+		return
+	}
+	if show(a) != show(b) {
+		if x, ok := a.(string); ok {
+			if y, ok := b.(string); ok && strings.Contains(x, "\n") {
+				*lines = append(*lines, at+": lines:\n"+diffText(x, y))
+				return
+			}
+		}
+		*lines = append(*lines, at+": reference "+show(a)+" volant "+show(b))
+	}
+}
+
+// diffText returns the lines that differ, the reference's with "-"; empty when equal.
+func diffText(a, b string) string {
+	if a == b {
+		return ""
+	}
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	// longest common subsequence, small texts
+	common := make([][]int, len(x)+1)
+	for i := range common {
+		common[i] = make([]int, len(y)+1)
+	}
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			if x[i] == y[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	var out strings.Builder
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		switch {
+		case i < len(x) && j < len(y) && x[i] == y[j]:
+			i, j = i+1, j+1
+		case j >= len(y) || i < len(x) && common[i+1][j] >= common[i][j+1]:
+			fmt.Fprintf(&out, "    - %s\n", x[i])
+			i++
+		default:
+			fmt.Fprintf(&out, "    + %s\n", y[j])
+			j++
+		}
+	}
+	return out.String()
+}
