@@ -42,7 +42,6 @@ type key struct{ interpreter, base string }
 
 // entry is a server or the wait for one.
 type entry struct {
-	once sync.Once
 	s    *server
 	err  error
 	done chan struct{}
