@@ -215,4 +215,3 @@ func (c *Controller) Write(w io.Writer) error { return Write(c.registry, w) }
 
 // WriteFile writes the metrics for node_exporter's textfile collector.
 func (c *Controller) WriteFile(path string) error { return WriteFile(c.registry, path) }
-

@@ -15,9 +15,9 @@ var closed = map[string]map[string]bool{
 	"system": set("Linux FreeBSD OpenBSD NetBSD DragonFly Darwin SunOS AIX HP-UX"),
 	"os_family": set("Debian RedHat Suse Archlinux Alpine Gentoo Mandrake Slackware Solaris AIX FreeBSD OpenBSD NetBSD DragonFly " +
 		"HP-UX Darwin ClearLinux Altlinux SMGL Void"),
-	"distribution": set("Debian Ubuntu Raspbian Devuan Kali Parrot LinuxMint Pop!_OS Neon Deepin RedHat CentOS Fedora Rocky AlmaLinux " +
-		"OracleLinux Amazon Scientific CloudLinux Virtuozzo EuroLinux Kylin openEuler Anolis SLES SLES_SAP SLED openSUSE SUSE_LINUX " +
-		"Archlinux Manjaro Antergos Alpine Gentoo Funtoo Slackware Void FreeBSD OpenBSD NetBSD MacOSX Solaris SmartOS OmniOS " +
+	"distribution": set("Debian Ubuntu Raspbian Devuan Kali Parrot LinuxMint Pop!_OS Neon Deepin RedHat CentOS Fedora Rocky AlmaLinux "+
+		"OracleLinux Amazon Scientific CloudLinux Virtuozzo EuroLinux Kylin openEuler Anolis SLES SLES_SAP SLED openSUSE SUSE_LINUX "+
+		"Archlinux Manjaro Antergos Alpine Gentoo Funtoo Slackware Void FreeBSD OpenBSD NetBSD MacOSX Solaris SmartOS OmniOS "+
 		"Altlinux ClearLinux Flatcar TencentOS Uos NixOS").with("openSUSE Leap", "openSUSE Tumbleweed", "Linux Mint", "Linux Mint Debian Edition"),
 	"distribution_release": set("jessie stretch buster bullseye bookworm trixie forky sid trusty xenial bionic focal jammy noble oracular plucky questing " +
 		"Core Final Maipo Ootpa Plow Coughlan NA"),
