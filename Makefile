@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -s -w -X volant/wire.Build=$(VERSION)
+LDFLAGS := -s -w -X volant/wire.Build=$(VERSION) -X main.version=$(VERSION)
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 AGENTS := amd64 arm64
 CACHE := $(CURDIR)/.cache
