@@ -119,7 +119,9 @@ func (x *exec) run(ctx context.Context) *outcome {
 // broken is the outcome of a task that failed before any item could run.
 func (x *exec) broken(err error) *outcome {
 	res := value.DictOf("failed", true, "exception", unavailable, "msg", fault.Brief(cause(err)))
-	o := x.newOutcome(res)
+	it := &item{exec: x, out: x.newOutcome(res)}
+	it.unvalidated()
+	o := it.out
 	o.Err, o.Status = cause(err), events.Failed
 	x.putWarnings(o)
 	return o
