@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"volant/stage"
+	"volant/wire/argspec"
 	"volant/wire/value"
 )
 
@@ -21,27 +22,10 @@ func truth(v any) bool {
 
 // boolean reads v as the reference's boolean() does.
 func boolean(v any) (bool, error) {
-	switch v := v.(type) {
-	case bool:
-		return v, nil
-	case int64:
-		if v == 0 || v == 1 {
-			return v == 1, nil
-		}
-	case float64:
-		if v == 0 || v == 1 {
-			return v == 1, nil
-		}
-	}
 	if s, ok := value.Text(v); ok {
-		switch strings.ToLower(strings.TrimSpace(s)) {
-		case "y", "yes", "on", "1", "true", "t", "1.0":
-			return true, nil
-		case "n", "no", "off", "0", "false", "f", "0.0":
-			return false, nil
-		}
+		v = s
 	}
-	return false, fmt.Errorf("The value '%v' is not a valid boolean.  Valid booleans include: 0, 1, '1', '0', 'yes', 'on', 'no', 'n', 'y', 't', 'f', 'true', 'off', 'false'", v) //nolint:staticcheck // the reference's text
+	return argspec.Boolean(v)
 }
 
 // option returns the boolean argument name, or def when it is absent or None.

@@ -144,7 +144,7 @@ func (l *varsLoad) load(file string, vars *value.Dict, check bool) (problem stri
 func (l *varsLoad) validExtension(file string) bool {
 	ext := strings.TrimPrefix(suffix(file), ".")
 	for _, e := range l.extensions {
-		if e == ext && ext != "" {
+		if e == ext {
 			return true
 		}
 	}
