@@ -380,7 +380,9 @@ func vaultFilter(c *jinja.Context, a []any) (any, error) {
 		return nil, failBy(err, "Unable to encrypt.")
 	}
 	if truth(c, a[4]) {
-		return &value.Vault{Ciphertext: string(out), Decrypt: func() (string, error) { return string(data), nil }}, nil
+		// The reference tags the secret, not the text, as what is encrypted:
+		// that is what such a value reads as there.
+		return &value.Vault{Ciphertext: string(out), Decrypt: func() (string, error) { return string(secret), nil }}, nil
 	}
 	return string(out), nil
 }

@@ -97,14 +97,31 @@ func unique(c *jinja.Context, a []any) (any, error) {
 
 func union(c *jinja.Context, a []any) (any, error) {
 	x, y, err := two(c, a)
-	if err != nil {
+	if _, isMarker := err.(*value.Undefined); isMarker { //nolint:errorlint // raised as it is
 		return nil, err
 	}
 	m := collect(x)
 	for _, v := range y {
 		m.add(v)
 	}
-	return value.ListOf(m.list...), nil
+	if err == nil && len(m.odd) == 0 {
+		return value.ListOf(m.list...), nil
+	}
+	// What cannot be a set is added, as the reference does it.
+	for i := range a {
+		if a[i], err = c.Realize(a[i]); err != nil {
+			return nil, err
+		}
+	}
+	sum, err := value.Add(a[0], a[1])
+	if err != nil {
+		return nil, err
+	}
+	items, err := c.Items(sum)
+	if err != nil {
+		return nil, err
+	}
+	return value.ListOf(collect(items).list...), nil
 }
 
 func intersect(c *jinja.Context, a []any) (any, error) {

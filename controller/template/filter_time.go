@@ -121,8 +121,6 @@ func directive(c byte, t time.Time, zone string) (string, bool) {
 		return t.Format("01/02/06"), true
 	case 'e':
 		return fmt.Sprintf("%2d", t.Day()), true
-	case 'f': // datetime's own
-		return fmt.Sprintf("%06d", t.Nanosecond()/1000), true
 	case 'F':
 		return t.Format("2006-01-02"), true
 	case 'g':

@@ -72,6 +72,7 @@ func nowGlobal(c *jinja.Context, a jinja.Args) (any, error) {
 		if !ok {
 			return nil, value.TypeErrorf("strftime() argument 1 must be str, not %s", value.TypeName(v[1]))
 		}
+		layout = strings.ReplaceAll(layout, "%f", fmt.Sprintf("%06d", t.Nanosecond()/1000)) // datetime's own
 		return Strftime(layout, t, ""), nil
 	}
 	y, mo, d := t.Date()

@@ -10,10 +10,23 @@ import (
 
 // replacing collects what is undefined in a render that shows it instead of
 // failing.
-type replacing struct{ seen []*value.Undefined }
+type replacing struct {
+	seen []*value.Undefined
+	// strict keeps what failed otherwise than by being undefined a failure:
+	// failed is the first of that kind.
+	strict bool
+	failed *value.Undefined
+}
 
 // marker is what stands for the next undefined part.
 func (r *replacing) marker(u *value.Undefined) any {
+	if r.failed != nil {
+		return ""
+	}
+	if r.strict && u.Err != nil && fault.KindOf(u.Err) != fault.Undefined {
+		r.failed = u
+		return ""
+	}
 	r.seen = append(r.seen, u)
 	return fmt.Sprintf("<< error %d - %s >>", len(r.seen), asFault(u, nil, false))
 }
@@ -60,13 +73,17 @@ func (s *Scope) RenderReplacing(v any) (out any, marked bool, err error) {
 	return out, marked, err
 }
 
-// ExpressionReplacing is Expression likewise, for `debug: var=`.
+// ExpressionReplacing is Expression likewise, for `debug: var=`; what fails in
+// another way than by being undefined still fails.
 func (s *Scope) ExpressionReplacing(t *value.Template) (out any, marked bool, err error) {
-	r := &replacing{}
+	r := &replacing{strict: true}
 	n := *s
 	n.replace, n.done = r, nil
 	out, marked, err = n.Expression(t)
 	r.report(s, t)
+	if u := r.failed; u != nil && err == nil {
+		err = asFault(u, t, u.Pos.IsZero() || u.Pos == t.Pos)
+	}
 	return out, marked, err
 }
 
