@@ -11,15 +11,22 @@ import (
 	"volant/hostagent/modules"
 )
 
+// The plugins of these kinds that there are.
+var (
+	connections = []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"}
+	becomes     = []string{"sudo", "su", "doas", "dzdo", "sudosu", "pfexec", "ksu", "run0"}
+	strategies  = []string{"linear", "free", "host_pinned", "debug"}
+	callbacks   = []string{"default", "minimal", "oneline"} // for standard output
+	notifiers   = []string{"tree", "junit"}                 // beside one of these
+)
+
 // preflight names what of the playbooks cannot run here, before anything is
 // connected. A playbook that does not load is left for the run to report.
 func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playbookOptions, copt compile.Options) error {
 	support := &compile.Have{
 		Catalog: names, Natives: slices.Sorted(maps.Keys(modules.Table)),
 		Filter: j.engine.HasFilter, Test: j.engine.HasTest, Lookup: j.engine.HasLookup,
-		Connections: []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"},
-		Becomes:     []string{"sudo", "su", "doas", "dzdo", "sudosu", "pfexec", "ksu"},
-		Strategies:  []string{"linear", "free", "host_pinned", "debug"},
+		Connections: connections, Becomes: becomes, Strategies: strategies,
 	}
 	var plays []*playbook.Play
 	for _, f := range opt.Playbook {
@@ -31,8 +38,7 @@ func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playb
 		support.Dirs = append(support.Dirs, filepath.Dir(j.absolute(f)))
 	}
 	hosts := func(p *playbook.Play) bool {
-		list, err := j.inv.Select(p.Values.Hosts...)
-		return err == nil && len(list) > 0
+		return j.inv.Any(p.Values.Hosts...)
 	}
 	warn := first(opt.Unsupported, j.config.String("VOLANT_UNSUPPORTED")) == "warn"
 	return compile.Report(compile.Check(l, plays, copt, support, hosts), warn, j.display)
