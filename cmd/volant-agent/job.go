@@ -16,5 +16,5 @@ type jobCmd struct{}
 // that it outlives.
 func (jobCmd) Run() error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
-	return modules.RunJob(context.Background(), os.Stdin, slog.New(slog.DiscardHandler))
+	return modules.RunJob(context.Background(), os.Stdin, os.Stdout, slog.New(slog.DiscardHandler))
 }

@@ -64,5 +64,5 @@ func takeStdio() (in, out *os.File, err error) {
 // jobMain is a background job of the local session.
 func jobMain(_ context.Context, p *process, _ []string) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
-	return modules.RunJob(context.Background(), p.stdin, slog.New(slog.DiscardHandler))
+	return modules.RunJob(context.Background(), p.stdin, os.Stdout, slog.New(slog.DiscardHandler))
 }

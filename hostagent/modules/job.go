@@ -1,19 +1,19 @@
 package modules
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"volant/hostagent"
 	"volant/stage"
@@ -37,6 +37,9 @@ type jobSpec struct {
 	Seconds int64             // it may take
 }
 
+// jobDirPrefix begins the name of a job's own directory.
+const jobDirPrefix = ".volant-"
+
 // maxSpec bounds what a job's process reads.
 const maxSpec = 256 << 20
 
@@ -49,7 +52,7 @@ func (r *runner) startJob(ctx context.Context, henv *hostagent.Env, t *wire.Task
 	}
 	id := filepath.Base(t.JobID)
 	spec := jobSpec{
-		Status: filepath.Join(dir, id), Dir: filepath.Join(dir, ".volant-"+id), Cache: henv.Cache, Home: henv.Home,
+		Status: filepath.Join(dir, id), Dir: filepath.Join(dir, jobDirPrefix+id), Cache: henv.Cache, Home: henv.Home,
 		Cwd: henv.Cwd, Environ: henv.Environ, Umask: henv.Umask, Layouts: map[string]string{},
 		Seconds: t.Async,
 	}
@@ -65,6 +68,7 @@ func (r *runner) startJob(ctx context.Context, henv *hostagent.Env, t *wire.Task
 			spec.Layouts[h.String()] = at
 		}
 	}
+	sweepJobs(dir)
 	if err := spec.start(henv, t); err != nil {
 		_ = os.RemoveAll(spec.Dir)
 		_ = os.Remove(spec.Status)
@@ -123,17 +127,77 @@ func (s *jobSpec) start(henv *hostagent.Env, t *wire.Task) error {
 	if err := writeStatus(s.Status, first); err != nil {
 		return err
 	}
+	if scoped := s.scope(); scoped != nil {
+		if err := s.launch(b, scoped); err == nil {
+			return nil
+		}
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "job")
-	cmd.Stdin, cmd.Env, cmd.Dir = bytes.NewReader(b), s.Environ, "/"
+	return s.launch(b, []string{self, "job"})
+}
+
+// scope is the command that runs a job in a unit of its own, where the
+// process would else belong to ours; nil where there is none.
+func (s *jobSpec) scope() []string {
+	if os.Geteuid() != 0 || inChroot() {
+		return nil
+	}
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return nil
+	}
+	run, err := exec.LookPath("systemd-run")
+	if err != nil {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{run, "--scope", "--quiet", "--collect", "--property=TasksMax=infinity", self, "job"}
+}
+
+// jobBegins is how long a job's process may take until it has read what to do.
+const jobBegins = 15 * time.Second
+
+// launch starts the job's process and waits until it has read all it needs:
+// then it depends on nobody. The spec, which may hold secrets, is in memory only.
+func (s *jobSpec) launch(spec []byte, argv []string) error {
+	fd, err := unix.MemfdCreate("job", unix.MFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("keeping the job in memory: %w", err)
+	}
+	in := os.NewFile(uintptr(fd), "job")
+	defer in.Close()
+	if _, err := in.Write(spec); err != nil {
+		return fmt.Errorf("keeping the job in memory: %w", err)
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("keeping the job in memory: %w", err)
+	}
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Env, cmd.Dir = in, theirs, s.Environ, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
 		return err
 	}
 	go func() { _ = cmd.Wait() }() // ends with the job, or with us; init reaps it then
+	if err := ours.SetReadDeadline(time.Now().Add(jobBegins)); err != nil {
+		return err
+	}
+	if _, err := ours.Read(make([]byte, 1)); err != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return fmt.Errorf("its process did not begin: %w", err)
+	}
 	return nil
 }
 
@@ -193,59 +257,4 @@ func writeStatus(path string, d *value.Dict) error {
 		return err
 	}
 	return os.Rename(tmp, path)
-}
-
-// RunJob is a background job: it reads what to do from in, runs it for at most
-// its time and leaves the result in its status file. Both binaries have it as
-// their command `job`.
-func RunJob(ctx context.Context, in io.Reader, log *slog.Logger) error {
-	b, err := io.ReadAll(io.LimitReader(in, maxSpec))
-	if err != nil {
-		return err
-	}
-	var s jobSpec
-	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("reading the job: %w", err)
-	}
-	defer os.RemoveAll(s.Dir)
-	t := new(wire.Task)
-	if err := frame.Unmarshal(s.Task, t); err != nil {
-		return fmt.Errorf("reading the job's task: %w", err)
-	}
-	r := NewRunner(RunnerOptions{Log: log, PythonDir: filepath.Join(s.Dir, "python")})
-	defer r.Close()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.Seconds)*time.Second)
-	defer cancel()
-	henv := &hostagent.Env{
-		Session: "job", Staging: s.Dir, Cache: s.Cache, Home: s.Home, Cwd: s.Cwd, Environ: s.Environ, Umask: s.Umask, Log: log,
-		Layout: func(_ context.Context, m stage.Hash) (string, error) {
-			if dir, ok := s.Layouts[wire.Hash(m).String()]; ok {
-				return dir, nil
-			}
-			return "", fmt.Errorf("manifest %s is not laid out for this job", wire.Hash(m))
-		},
-		Forked: func(int) {},
-		Send:   func(context.Context, string) (int64, error) { return 0, errors.New("a background job sends no files") },
-	}
-	out, err := r.Run(ctx, henv, t)
-	if ctx.Err() != nil {
-		return ctx.Err() // the status stays unfinished, as the reference leaves it
-	}
-	return writeStatus(s.Status, jobResult(out, err))
-}
-
-// jobResult is what a finished job's status file holds.
-func jobResult(out *wire.Outcome, err error) *value.Dict {
-	text := ""
-	switch {
-	case err != nil:
-		text = err.Error()
-	case out.Fault != nil:
-		text = out.Fault.Text
-	default:
-		d := out.Result.Dict
-		d.Delete("_ansible_parsed")
-		return d
-	}
-	return value.DictOf("failed", true, "finished", true, "msg", text)
 }

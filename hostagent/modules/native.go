@@ -42,6 +42,11 @@ func (r *raised) Error() string { return strings.Join(r.msgs, ": ") }
 
 func raise(msgs ...string) error { return &raised{msgs} }
 
+// printed is a module that prints its result itself, and no more is added.
+type printed struct{ res Result }
+
+func (p *printed) Error() string { return "the module printed its result" }
+
 // osError is an OSError as Python shows it.
 type osError struct {
 	errno syscall.Errno
@@ -147,7 +152,10 @@ func native[A any](run func(context.Context, *call, *A) (Result, error), rules .
 		}
 		var f *failure
 		var r *raised
+		var p *printed
 		switch {
+		case errors.As(err, &p):
+			return p.res, nil
 		case errors.As(err, &f):
 			out := f.extra
 			out.Set("failed", true)

@@ -49,7 +49,7 @@ func (r *runner) runPython(ctx context.Context, henv *hostagent.Env, t *wire.Tas
 	req := &python.Request{
 		Name: builtin(t.Module), FQN: t.Python.FQN, File: t.Python.File, Style: int(t.Python.Style), Args: internalArgs(henv, t, args),
 		Interpreter: interp, BaseDir: base, BaseHash: t.Python.Base.String(), ExtraDir: extra,
-		Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, TempDir: henv.Staging,
+		Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, TempDir: henv.Staging, MaxFiles: t.Python.NoFile,
 	}
 	out, err := r.python(henv).Run(ctx, req, henv.Forked, nil)
 	if err != nil {

@@ -4,6 +4,7 @@ package modules
 // stands in for.
 var Table = map[string]Module{
 	"apt":             native(apt, aptDefaults()...),
+	"async_status":    native(asyncStatus),
 	"command":         commandModule,
 	"copy":            native(copyModule, unsafeWritesRule),
 	"file":            native(fileModule, unsafeWritesRule),

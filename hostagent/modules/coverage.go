@@ -1,0 +1,40 @@
+package modules
+
+// Coverage says, for docs/COMPATIBILITY.md, what each native module does and
+// what it hands back to the Python module; each reason stands at its handBack.
+var Coverage = map[string]struct{ Native, Back string }{
+	"apt": {
+		"packages that are installed, or absent, as asked by plain name; package lists that are fresh enough (cache_valid_time)",
+		"everything that changes something: installing, removing, upgrading, deb, build-dep, default_release, clean, updating the lists; names with a version or a pattern; a package to be marked as installed by hand; python3-apt missing",
+	},
+	"command": {"everything", "no command at all; an argument with a zero byte"},
+	"copy": {
+		"files, with mode, owner, attributes, backup, validate, checksum, remote_src",
+		"SELinux is on; src missing, a directory or no regular file; a validate with another format than %s; a mode that is no whole number or text",
+	},
+	"file": {
+		"all states, times and attributes",
+		"SELinux is on; a mode that is no whole number or text; a time in a format of its own",
+	},
+	"lineinfile": {
+		"everything",
+		"SELinux is on; files beyond the bound for editing in memory; a regular expression or replacement that our engine does not take; a validate with another format than %s",
+	},
+	"ping": {"everything", ""},
+	"raw":  {"everything", ""},
+	"setup": {
+		"every subset on Linux distributions with an os-release; filter",
+		"an unknown subset; local facts in fact_path; SELinux is on; distributions told by other files, and centos; s390, Xen and OpenVZ hosts; puppet's facter or ohai installed; a user that is not in /etc/passwd; no interpreter found",
+	},
+	"shell": {"everything", "no command at all; an argument with a zero byte"},
+	"slurp": {"everything", "files beyond the bound of a result"},
+	"stat":  {"everything", "get_checksum with md5 while FIPS mode is on"},
+	"systemd": {
+		"everything",
+		"there is no systemctl; a unit's name with quotes or backslashes",
+	},
+	"systemd_service": {
+		"everything (the same module as systemd)",
+		"there is no systemctl; a unit's name with quotes or backslashes",
+	},
+}
