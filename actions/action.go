@@ -75,7 +75,8 @@ type Controller interface {
 	// lazily: a value that is wholly a template is rendered one level deep.
 	Resolve(v any) (any, error)
 	// Expression evaluates source (RawArgs' own value) as an expression;
-	// undefined parts are replaced by their error text.
+	// undefined parts are replaced by their error text. Its errors are those
+	// of the `var` of debug.
 	Expression(source any) (any, error)
 	// Basedir is the playbook's directory; RolePath the role's, or empty.
 	Basedir() string

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"errors"
 
 	"volant/wire/argspec"
 	"volant/wire/value"
@@ -43,11 +42,7 @@ func debug(_ context.Context, r *Run) (Result, error) {
 		}
 		v, err := r.Controller.Expression(source)
 		if err != nil {
-			var f *Failure
-			if errors.As(err, &f) {
-				return nil, err
-			}
-			return nil, wrapVarError(err)
+			return nil, err
 		}
 		res.Set(name, v)
 	} else {
@@ -57,16 +52,3 @@ func debug(_ context.Context, r *Run) (Result, error) {
 	res.Set("failed", false)
 	return res, nil
 }
-
-// varError says what went wrong with the `var` expression, in front of it.
-type varError struct{ err error }
-
-func wrapVarError(err error) error { return &varError{err} }
-
-// Error puts the reference's words in front of the cause.
-func (e *varError) Error() string {
-	return "Error while resolving `var` expression: " + e.err.Error()
-}
-
-// Unwrap returns the template error.
-func (e *varError) Unwrap() error { return e.err }

@@ -47,6 +47,8 @@ type Python struct {
 	// Overrides are configured interpreters for other shebangs
 	// (ansible_ruby_interpreter: name "ruby").
 	Overrides []EnvVar `cbor:"10,keyasint,omitempty"`
+	// NoFile is how many files the module may have open; 0 leaves it as it is.
+	NoFile int64 `cbor:"11,keyasint,omitempty"`
 }
 
 // Become is under which other user a sub-task runs, and how to become it.

@@ -169,7 +169,7 @@ func (j *project) adhocPlay(opt *adhocOptions) (*value.Dict, string, error) {
 	action := value.NewTemplate(opt.Module, value.Pos{File: "<CLI option '-m'>"})
 	task.Set("action", action)
 	task.Places = &value.Places{File: fmt.Sprintf("<adhoc %s task>", value.Repr(opt.Module))}
-	return value.DictOf("name", "Ansible Ad-Hoc", "hosts", opt.Pattern, "gather_facts", false, "tasks", value.ListOf(task)), shown, nil
+	return value.DictOf("name", "Ansible Ad-Hoc", "hosts", value.NewTemplate(opt.Pattern, value.Pos{}), "gather_facts", false, "tasks", value.ListOf(task)), shown, nil
 }
 
 // plainText is v with the operator's text as data.
@@ -199,7 +199,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 		base = j.absolute(d)
 	}
 	store := j.store(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))
-	u, err := j.core(opt.ModulePath)
+	u, err := j.core(opt.ModulePath, base)
 	if err != nil {
 		return err
 	}

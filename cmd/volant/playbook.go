@@ -85,6 +85,23 @@ func findPlaybook(j *project, name string) error {
 	return nil
 }
 
+// playbookDirs are the directories whose `collections` come before those of the
+// configuration.
+func (j *project) playbookDirs(names []string) []string {
+	var dirs []string
+	for _, name := range names {
+		path := j.absolute(name)
+		if _, err := os.Stat(path); err != nil {
+			continue // a collection's
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	return dirs
+}
+
 func collectionName(s string) bool {
 	return strings.Count(s, ".") >= 2 && !strings.ContainsAny(s, "/ ")
 }
@@ -115,7 +132,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 			store.ClearFacts(h.Name)
 		}
 	}
-	u, err := j.core(opt.ModulePath)
+	u, err := j.core(opt.ModulePath, j.playbookDirs(opt.Playbook)...)
 	if err != nil {
 		return err
 	}

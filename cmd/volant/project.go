@@ -291,8 +291,8 @@ func (j *project) cache() vars.Cache {
 }
 
 // core finds ansible-core and makes the union of modules; nil without error
-// when there is none.
-func (j *project) core(modulePath []string) (*union.Union, error) {
+// when there is none. dirs are the playbooks', which may hold collections.
+func (j *project) core(modulePath []string, playbookDirs ...string) (*union.Union, error) {
 	path, _ := j.getenv("PATH")
 	env, _ := j.getenv("VOLANT_ANSIBLE_CORE")
 	core, err := union.FindCore(union.Places{
@@ -315,8 +315,12 @@ func (j *project) core(modulePath []string) (*union.Union, error) {
 			dirs = append(dirs, j.absolute(d))
 		}
 	}
+	var collections []string
+	for _, d := range playbookDirs {
+		collections = append(collections, filepath.Join(d, "collections"))
+	}
 	return union.New(union.Options{
-		Core: core, Collections: j.config.Strings("COLLECTIONS_PATHS"),
+		Core: core, Collections: append(collections, j.config.Strings("COLLECTIONS_PATHS")...),
 		ModulePath:      append(dirs, j.config.Strings("DEFAULT_MODULE_PATH")...),
 		ModuleUtilsPath: j.config.Strings("DEFAULT_MODULE_UTILS_PATH"), CacheDir: cache,
 	}), nil

@@ -49,5 +49,4 @@ var ignored = map[string]string{
 	"DEFAULT_CONNECTION_PLUGIN_PATH":   "hosts are reached through the agent",
 	"DEFAULT_JINJA2_EXTENSIONS":        "templates have no extensions",
 	"DEFAULT_KEEP_REMOTE_FILES":        "staged files are removed when their task ends",
-	"PYTHON_MODULE_RLIMIT_NOFILE":      "modules keep the limits of the agent",
 }

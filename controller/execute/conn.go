@@ -211,6 +211,14 @@ func (h *remote) interpreter(ctx context.Context, py *wire.Python) error {
 			}
 		}
 	}
+	if h.r.opt.Config != nil {
+		py.NoFile = int64(h.r.opt.Config.Int("PYTHON_MODULE_RLIMIT_NOFILE"))
+	}
+	if v, ok := h.connVar(ctx, "ansible_python_module_rlimit_nofile"); ok {
+		if n, err := strconv.ParseInt(text(v), 10, 64); err == nil {
+			py.NoFile = n
+		}
+	}
 	if name := interpreterName(py.Shebang); name != "" && name != "python" {
 		if v, ok := h.connVar(ctx, "ansible_"+name+"_interpreter"); ok {
 			py.Overrides = append(py.Overrides, wire.EnvVar{Name: name, Value: text(v)})

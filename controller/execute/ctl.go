@@ -224,11 +224,16 @@ func (c *local) Expression(source any) (any, error) {
 			Kind: fault.Template, Class: "TemplateTrustCheckFailedError", Msg: "Encountered untrusted template or expression.", Excerpt: s,
 			Help: "Templates and expressions must be defined by trusted sources such as playbooks or roles, not untrusted sources such as module results.",
 		}
-		return nil, t0
+		return nil, &fault.Error{Kind: fault.Template, Msg: varFailed, Cause: t0}
 	}
 	v, _, err := c.scope(c.ctx, c.v).ExpressionReplacing(t)
+	if err != nil && c.ctx.Err() == nil {
+		err = &fault.Error{Kind: fault.KindOf(err), Msg: varFailed, Pos: t.Pos, Cause: err}
+	}
 	return v, err
 }
+
+const varFailed = "Error while resolving `var` expression."
 
 // Basedir implements actions.Controller.
 func (c *local) Basedir() string { return c.b.play.Dir }

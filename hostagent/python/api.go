@@ -36,6 +36,7 @@ type Request struct {
 	TempDir     string      // the sub-task's staging directory, for arguments files
 	MaxOutput   int64       // bytes of stdout and of stderr kept; 0: 64 MiB
 	MaxMemory   int64       // bytes of address space a child may have; 0: unlimited
+	MaxFiles    int64       // files a warm server's child may have open, as far as the host allows; 0: unchanged
 	Stdin       []byte
 }
 

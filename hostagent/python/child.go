@@ -72,7 +72,7 @@ func (s *server) run(ctx context.Context, r *Request, forked func(int), output f
 	l := layoutOf(r.BaseDir, r.ExtraDir)
 	req := &spawnRequest{
 		Path: filepath.Join(r.ExtraDir, filepath.FromSlash(r.File)), FQN: r.FQN, Extra: r.ExtraDir,
-		Isolate: l.isolate, Packages: l.packages, Args: string(args), Cwd: rawStr(r.Cwd), Umask: r.Umask, Memory: r.MaxMemory,
+		Isolate: l.isolate, Packages: l.packages, Args: string(args), Cwd: rawStr(r.Cwd), Umask: r.Umask, Memory: r.MaxMemory, NoFile: max(r.MaxFiles, 0),
 	}
 	if req.Packages == nil {
 		req.Packages = []string{}
