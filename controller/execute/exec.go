@@ -257,13 +257,15 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 	o := &outcome{loop: true, task: x.ev}
 	list := &value.List{}
 	register := text0(x.task.Keywords.Value(playbook.Register))
+	with, _ := value.Text(x.task.Keywords.Value(playbook.LoopWith))
+	held := x.scope(ctx, x.vars).LoopVars(with, x.task.Keywords.Value(playbook.Loop), items)
 	for i, item := range items {
 		if i > 0 && lv.pause > 0 && !sleep(ctx, lv.pause) {
 			break
 		}
 		v := x.vars.Clone()
 		v.Set("ansible_loop_var", lv.name, false)
-		v.Set(lv.name, item, x.itemsMarked)
+		v.Set(lv.name, held[i], x.itemsMarked)
 		if lv.index != "" {
 			v.Set("ansible_index_var", lv.index, false)
 			v.Set(lv.index, int64(i), false)

@@ -119,13 +119,6 @@ func (c *Context) Clone() *Context {
 	return &n
 }
 
-// Refresh takes in facts that were learned since the context was made.
-func (c *Context) Refresh() {
-	if c.state != nil {
-		c.facts = c.state.facts.Load()
-	}
-}
-
 // Lookup implements template.Vars.
 func (c *Context) Lookup(name string) (v any, marked, ok bool) {
 	for i := len(c.overlay) - 1; i >= 0; i-- {

@@ -23,7 +23,7 @@ type Play struct {
 
 	mu    sync.Mutex // guards steps and files
 	steps map[*playbook.Task]*stepLayers
-	files map[string][]*value.Dict // of vars_files, by host where templated
+	files *[]*value.Dict // of vars_files, once read
 
 	batch atomic.Pointer[Batch]
 }
@@ -45,7 +45,7 @@ func (s *Store) Play(p *playbook.Play, name string, prompted *value.Dict) *Play 
 		vars.Update(prompted)
 	}
 	s.warnReserved(vars)
-	v := &Play{store: s, play: p, name: name, vars: vars, steps: map[*playbook.Task]*stepLayers{}, files: map[string][]*value.Dict{}}
+	v := &Play{store: s, play: p, name: name, vars: vars, steps: map[*playbook.Task]*stepLayers{}}
 	v.batch.Store(&Batch{})
 	return v
 }
@@ -53,38 +53,26 @@ func (s *Store) Play(p *playbook.Play, name string, prompted *value.Dict) *Play 
 // SetBatch says who takes part from now on. b must not be changed afterwards.
 func (p *Play) SetBatch(b *Batch) { p.batch.Store(b) }
 
-// Forget drops what was read of vars_files, so that facts gathered since count.
-func (p *Play) Forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.files)
-}
-
 // varsFiles returns the dicts of vars_files for host, from the top.
 func (p *Play) varsFiles(ctx context.Context, c *Context) ([]*value.Dict, error) {
 	if len(p.play.VarsFiles) == 0 {
 		return nil, nil
 	}
-	key := ""
 	for _, it := range p.play.VarsFiles {
-		if templated(it) {
-			key = "host " + c.host
+		if templated(it) { // facts and variables may change what it names
+			return p.readVarsFiles(ctx, c)
 		}
 	}
 	p.mu.Lock()
-	got, ok := p.files[key]
-	p.mu.Unlock()
-	if ok {
-		return got, nil
-	}
-	out, err := p.readVarsFiles(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.files[key] = out
-	return out, nil
+	if p.files == nil {
+		out, err := p.readVarsFiles(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		p.files = &out
+	}
+	return *p.files, nil
 }
 
 func templated(v any) bool {
