@@ -65,7 +65,10 @@ var unsafeNames = strings.Fields(`__class__ __doc__ __init__ __new__ __eq__ __ne
 	__add__ __mul__ __rmul__ __self__ __call__ __name__ __qualname__ __module__ __mro__ __subclasses__ __globals__ __code__
 	__dict__ __bases__ __base__ __builtins__ __import__`)
 
-func isUnsafe(name string) bool {
+func isUnsafe(v any, name string) bool {
+	if _, ok := v.(value.Markup); ok && name == "__html__" {
+		return true
+	}
 	for _, n := range unsafeNames {
 		if n == name {
 			return true
@@ -80,7 +83,7 @@ func (c *Context) GetAttr(v any, name string) (any, error) {
 	if u, ok := v.(*value.Undefined); ok {
 		return u, nil
 	}
-	unsafe := name[0] == '_' && isUnsafe(name)
+	unsafe := name[0] == '_' && isUnsafe(v, name)
 	if !unsafe {
 		if a, ok, err := c.attribute(v, name); ok || err != nil {
 			return a, err
@@ -147,15 +150,21 @@ func (c *Context) GetItem(v, key any) (any, error) {
 	if t, ok := key.(*value.Template); ok {
 		key = t.Text
 	}
+	if m, ok := key.(value.Markup); ok {
+		key = string(m)
+	}
 	w, ok, err := c.item(v, key)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
+		if _, isMarkup := v.(value.Markup); isMarkup {
+			return marked(w), nil
+		}
 		return c.readItem(w)
 	}
 	if name, isText := key.(string); isText && name != "" {
-		if name[0] == '_' && isUnsafe(name) {
+		if name[0] == '_' && isUnsafe(v, name) {
 			return c.unsafe(v, name), nil
 		}
 		if a, ok, err := c.attribute(v, name); ok || err != nil {
@@ -226,7 +235,7 @@ func (c *Context) item(v, key any) (any, bool, error) {
 			return nil, false, nil
 		}
 		return x[i], true, nil
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		s, _ := value.Text(x)
 		if _, ok := value.ToInt(key); !ok {
 			return nil, false, nil
@@ -394,9 +403,12 @@ func (c *Context) slice(v any, b [3]any) (any, error) {
 		var items []any
 		items, err = sliceItems(x, b)
 		out = value.Tuple(items)
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		s, _ := value.Text(x)
 		out, err = sliceText(s, b)
+		if _, isMarkup := x.(value.Markup); isMarkup {
+			out = marked(out)
+		}
 	case []byte:
 		var start, n, step int
 		start, n, step, err = sliceBounds(b, len(x))

@@ -78,6 +78,9 @@ type Plugin struct {
 	// *value.Undefined. Otherwise containers arrive rendered all through, and
 	// an undefined item inside one is the result.
 	Lazy bool
+	// Markup says that arguments may be value.Markup, as those of a Lazy one
+	// may. Otherwise it arrives as string.
+	Markup bool
 	// Embedded says that positional string literals that look like templates
 	// arrive as *value.Template (lookup, query).
 	Embedded bool

@@ -277,7 +277,7 @@ func (a Args) firstMarker() *value.Undefined {
 
 // ready prepares arguments for a function: text as string and, unless lazy,
 // containers rendered all through. The error is a marker found in one.
-func (c *Context) ready(a *Args, lazy, embedded bool) error {
+func (c *Context) ready(a *Args, lazy, embedded, markup bool) error {
 	one := func(v any) (any, error) {
 		switch x := v.(type) {
 		case string, int64, bool, nil, *value.Undefined:
@@ -287,6 +287,10 @@ func (c *Context) ready(a *Args, lazy, embedded bool) error {
 				return v, nil
 			}
 			return x.Text, nil
+		case value.Markup:
+			if !markup {
+				return string(x), nil
+			}
 		case *value.List, *value.Dict, value.Tuple, *value.Set, Mapping:
 			if !lazy {
 				if _, ok := x.(Mapping); ok {
@@ -321,7 +325,7 @@ func (c *Context) plugin(pl *Plugin, kind string, a Args) (any, error) {
 			return u, nil
 		}
 	}
-	v, err := any(nil), c.ready(&a, pl.Lazy, pl.Embedded)
+	v, err := any(nil), c.ready(&a, pl.Lazy, pl.Embedded, pl.Lazy || pl.Markup)
 	if err == nil {
 		v, err = pl.Call(c, a)
 	}
@@ -383,13 +387,15 @@ func (c *Context) call(fn any, a Args) (any, error) {
 	case *bound:
 		return c.callMethod(fn.recv, fn.m, a)
 	case *Plugin:
-		if !fn.Direct {
+		if fn.Direct {
+			a.unmarked()
+		} else {
 			if !fn.Markers {
 				if u := a.firstMarker(); u != nil {
 					return u, nil
 				}
 			}
-			if err := c.ready(&a, fn.Lazy, fn.Embedded); err != nil {
+			if err := c.ready(&a, fn.Lazy, fn.Embedded, fn.Lazy || fn.Markup); err != nil {
 				return c.caught(err)
 			}
 		}
@@ -422,7 +428,7 @@ func (c *Context) callMethod(recv any, m *method, a Args) (any, error) {
 	if u := a.firstMarker(); u != nil {
 		return u, nil
 	}
-	if err := c.ready(&a, m.lazy, false); err != nil {
+	if err := c.ready(&a, m.lazy, false, true); err != nil {
 		return c.caught(err)
 	}
 	v, err := m.call(c, recv, a)

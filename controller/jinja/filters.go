@@ -21,7 +21,7 @@ func filterTable() map[string]*Plugin {
 			if !ok || name == "" {
 				return nil, value.TypeErrorf("attribute name must be string, not '%s'", typeName(a[1]))
 			}
-			if name[0] == '_' && isUnsafe(name) {
+			if name[0] == '_' && isUnsafe(a[0], name) {
 				return c.unsafe(a[0], name), nil
 			}
 			v, ok, err := c.attribute(a[0], name)
@@ -31,22 +31,23 @@ func filterTable() map[string]*Plugin {
 			return c.noAttr(a[0], name), nil
 		},
 		"batch(value, linecount, fill_with=None)": batch,
-		"capitalize(s)":           textFilter(func(s string) any { return capitalize(s) }),
-		"lower(s)":                textFilter(func(s string) any { return pyLower(s) }),
-		"upper(s)":                textFilter(func(s string) any { return pyUpper(s) }),
-		"title(s)":                textFilter(func(s string) any { return titleWords(s) }),
-		"string(s)":               textFilter(func(s string) any { return s }),
-		"safe(value)":             textFilter(func(s string) any { return s }),
-		"wordcount(s)":            textFilter(func(s string) any { return int64(len(words.FindAllStringIndex(s, -1))) }),
-		"striptags(value)":        textFilter(func(s string) any { return stripTags(s) }),
-		"e escape forceescape(s)": textFilter(func(s string) any { return Escape(s) }),
+		"capitalize(s)":      keepMarkup(capitalize),
+		"lower(s)":           keepMarkup(pyLower),
+		"upper(s)":           keepMarkup(pyUpper),
+		"title(s)":           textFilter(func(s string) any { return titleWords(s) }),
+		"string(s)":          keepMarkup(func(s string) string { return s }),
+		"safe(value)":        markSafe,
+		"wordcount(s)":       textFilter(func(s string) any { return int64(len(words.FindAllStringIndex(s, -1))) }),
+		"striptags(value)":   textFilter(func(s string) any { return stripTags(s) }),
+		"e escape(s)":        escapeFilter,
+		"forceescape(value)": forceEscape,
 		"center(value, width=80)": func(c *Context, a []any) (any, error) {
 			s, err := c.Str(a[0])
 			if err != nil {
 				return nil, err
 			}
 			w, _, err := fill([]any{a[1], " "})
-			return center(s, w, " "), err
+			return like(a[0], center(s, w, " ")), err
 		},
 		"count length(obj)": func(_ *Context, a []any) (any, error) { return length(a[0]) },
 		"d default(value, default_value='', boolean=False)": func(c *Context, a []any) (any, error) {
@@ -193,7 +194,11 @@ func filterTable() map[string]*Plugin {
 			if err != nil {
 				return nil, err
 			}
-			return strip(s, a[1], "strip", true, true)
+			v, err := strip(s, a[1], "strip", true, true)
+			if t, ok := v.(string); ok {
+				v = like(a[0], t)
+			}
+			return v, err
 		},
 		"truncate(s, length=255, killwords=False, end='...', leeway=None)": truncate,
 		"unique(value, case_sensitive=False, attribute=None)":              unique,
@@ -211,6 +216,7 @@ func filterTable() map[string]*Plugin {
 	}
 	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list")
 	mark(t, func(p *Plugin) { p.Markers = true }, "default d")
+	mark(t, func(p *Plugin) { p.Markup = true }, "capitalize lower upper string e escape forceescape center trim indent truncate format")
 	return t
 }
 
@@ -243,7 +249,7 @@ func joined(parts []string, d string) (any, error) {
 // length is Python's len.
 func length(v any) (int64, error) {
 	switch x := v.(type) {
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		s, _ := value.Text(x)
 		return int64(value.RuneLen(s)), nil
 	case []byte:
@@ -353,9 +359,7 @@ func titleWords(s string) string {
 }
 
 // Escape is markupsafe's escape.
-func Escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(s)
-}
+func Escape(s string) string { return value.Escape(s) }
 
 var (
 	comments = regexp.MustCompile(`(?s)<!--.*?-->`)

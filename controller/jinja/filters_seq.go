@@ -242,6 +242,9 @@ func extreme(op string) bindFunc {
 
 func reverse(c *Context, a []any) (any, error) {
 	switch x := a[0].(type) {
+	case value.Markup:
+		r, err := reverse(c, []any{string(x)})
+		return marked(r), err
 	case string:
 		rs := runes(x)
 		for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {

@@ -57,6 +57,9 @@ func indent(_ *Context, a []any) (any, error) {
 		}
 		by = v.(string)
 	}
+	if _, isMarkup := a[0].(value.Markup); isMarkup {
+		by = string(value.ToMarkup(like(a[1], by)))
+	}
 	lines := splitLines(s+"\n", false)
 	if n := len(by) * len(lines); n+len(s) > value.MaxText {
 		return nil, value.Raise("MemoryError", "string would exceed the limit of %d bytes", value.MaxText)
@@ -67,7 +70,7 @@ func indent(_ *Context, a []any) (any, error) {
 			lines[i] = by + l
 		}
 	}
-	return strings.Join(lines, "\n"), nil
+	return like(a[0], strings.Join(lines, "\n")), nil
 }
 
 func round(_ *Context, a []any) (any, error) {
@@ -149,6 +152,9 @@ func roundInt(i *big.Int, n int) any {
 	return value.Int(q.Mul(q, p))
 }
 
+// jsonEscapes keeps JSON from meaning anything in HTML.
+var jsonEscapes = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`)
+
 func toJSON(_ *Context, a []any) (any, error) {
 	style := value.JSONStyle{Indent: -1, SortKeys: true}
 	switch x := a[1].(type) {
@@ -163,7 +169,7 @@ func toJSON(_ *Context, a []any) (any, error) {
 		style.Indent = max(n, 0)
 	}
 	s, err := value.EncodeJSON(a[0], style)
-	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`).Replace(s), err
+	return value.Markup(jsonEscapes.Replace(s)), err
 }
 
 func truncate(_ *Context, a []any) (any, error) {
@@ -205,7 +211,7 @@ func truncate(_ *Context, a []any) (any, error) {
 			cut = cut[:i]
 		}
 	}
-	return cut + end, nil
+	return value.Add(like(a[0], cut), like(a[3], end))
 }
 
 // URLQuote is Python's quote of the text of v; forQuery quotes / and writes
@@ -320,6 +326,9 @@ func formatFilter(c *Context, a Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m, ok := a.Pos[0].(value.Markup); ok {
+		return formatMarkup(m, a)
+	}
 	if len(a.Kw) > 0 {
 		d := value.NewDict(len(a.Kw))
 		for _, k := range a.Kw {
@@ -328,4 +337,15 @@ func formatFilter(c *Context, a Args) (any, error) {
 		return value.Percent(s, d)
 	}
 	return value.Percent(s, value.Tuple(a.Pos[1:]))
+}
+
+func formatMarkup(m value.Markup, a Args) (any, error) {
+	if len(a.Kw) > 0 {
+		d := value.NewDict(len(a.Kw))
+		for _, k := range a.Kw {
+			d.Set(k.Name, k.Value)
+		}
+		return m.Percent(d)
+	}
+	return m.Percent(value.Tuple(a.Pos[1:]))
 }

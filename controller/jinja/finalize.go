@@ -119,6 +119,11 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 	switch x := v.(type) {
 	case nil, string, int64, bool, float64:
 		return v, nil
+	case value.Markup:
+		if text {
+			return v, nil
+		}
+		return string(x), nil
 	case *value.Undefined:
 		if c.r.Marker != nil {
 			return c.r.Marker(x), nil
@@ -159,6 +164,9 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 			}
 			if _, omit := n.(value.Omitted); omit {
 				continue
+			}
+			if m, ok := k.(value.Markup); ok && !text {
+				k = string(m)
 			}
 			out.Set(k, n)
 		}

@@ -109,7 +109,7 @@ func (c *Context) load(v any, many bool) (*Template, error) {
 	switch v := v.(type) {
 	case *value.Undefined:
 		return nil, v
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		name, _ := value.Text(v)
 		if c.r.Load == nil {
 			return nil, fmt.Errorf("no loader for this environment specified")

@@ -52,6 +52,8 @@ func (methodTables) of(v any, name string) *method {
 	switch v.(type) {
 	case string, *value.Template:
 		return strMethods[name]
+	case value.Markup:
+		return markupMethods[name]
 	case *value.List:
 		return listMethods[name]
 	case *value.Dict:

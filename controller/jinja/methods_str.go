@@ -554,8 +554,8 @@ func makeTrans(_ *Context, _ any, a []any) (any, error) {
 	return out, nil
 }
 
-// formatText is str.format and str.format_map.
-func formatText(c *Context, s string, pos []any, key func(string) (any, bool)) (any, error) {
+// formatText is str.format and str.format_map; escape is how Markup does it.
+func formatText(c *Context, s string, pos []any, escape bool, key func(string) (any, bool)) (any, error) {
 	return value.FormatText(s, &value.Fields{
 		Pos:     pos,
 		MapOnly: pos == nil,
@@ -592,7 +592,17 @@ func formatText(c *Context, s string, pos []any, key func(string) (any, bool)) (
 			if err != nil {
 				return "", err
 			}
-			return value.Format(v, spec)
+			if !escape {
+				return value.Format(v, spec)
+			}
+			if m, ok := v.(value.Markup); ok {
+				if spec != "" {
+					return "", value.ValueErrorf("Unsupported format specification for Markup.")
+				}
+				return string(m), nil
+			}
+			t, err := value.Format(v, spec)
+			return value.Escape(t), err
 		},
 	})
 }

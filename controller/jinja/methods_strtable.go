@@ -125,20 +125,24 @@ func strTable() map[string]*method {
 		},
 	})
 	t["format"] = &method{name: "format", call: func(c *Context, r any, a Args) (any, error) {
-		return formatText(c, value.Str(r), append([]any{}, a.Pos...), func(name string) (any, bool) {
-			for _, k := range a.Kw {
-				if k.Name == name {
-					return k.Value, true
-				}
-			}
-			return nil, false
-		})
+		return formatArgs(c, value.Str(r), a, false)
 	}}
 	return t
 }
 
+func formatArgs(c *Context, s string, a Args, escape bool) (any, error) {
+	return formatText(c, s, append([]any{}, a.Pos...), escape, func(name string) (any, bool) {
+		for _, k := range a.Kw {
+			if k.Name == name {
+				return k.Value, true
+			}
+		}
+		return nil, false
+	})
+}
+
 func formatMap(c *Context, r any, a []any) (any, error) {
-	return formatText(c, value.Str(r), nil, func(name string) (any, bool) {
+	return formatText(c, value.Str(r), nil, false, func(name string) (any, bool) {
 		v, ok, err := c.item(a[0], name)
 		return v, ok && err == nil
 	})

@@ -13,6 +13,8 @@ func (c *Context) Str(v any) (string, error) {
 		return x, nil
 	case *value.Template:
 		return x.Text, nil
+	case value.Markup:
+		return string(x), nil
 	}
 	v, err := c.expand(v)
 	if err != nil {
@@ -127,11 +129,14 @@ func (c *Context) Contains(in, v any) (bool, error) {
 	if u, ok := in.(*value.Undefined); ok {
 		return false, u
 	}
-	if t, ok := v.(*value.Template); ok {
+	switch t := v.(type) {
+	case *value.Template:
 		v = t.Text
+	case value.Markup:
+		v = string(t)
 	}
 	switch x := in.(type) {
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		s, _ := value.Text(x)
 		sub, ok := v.(string)
 		if !ok {
@@ -244,7 +249,7 @@ func (c *Context) Items(v any) ([]any, error) {
 		return keys, nil
 	case *value.Set:
 		return x.Items(), nil
-	case string, *value.Template:
+	case string, *value.Template, value.Markup:
 		s, _ := value.Text(x)
 		rs := runes(s)
 		out := make([]any, len(rs))

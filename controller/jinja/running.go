@@ -102,6 +102,9 @@ func (o *output) add(c *Context, v any) error {
 	case string:
 		o.nodes = append(o.nodes, v)
 		return c.run.grow(len(v))
+	case value.Markup:
+		o.nodes = append(o.nodes, v)
+		return c.run.grow(len(v))
 	case *module:
 		o.nodes = append(o.nodes, v.nodes...)
 		return c.run.grow(len(v.nodes) * 16)

@@ -114,14 +114,14 @@ func testTable() map[string]*Plugin {
 		"mapping(value)": typeTest(isMapping),
 		"sequence(value)": typeTest(func(v any) bool {
 			switch v.(type) {
-			case string, *value.Template, *value.List, value.Tuple, *value.Dict, []byte, *Range, Mapping, *Group:
+			case string, *value.Template, value.Markup, *value.List, value.Tuple, *value.Dict, []byte, *Range, Mapping, *Group:
 				return true
 			}
 			return false
 		}),
 		"iterable(value)": typeTest(func(v any) bool {
 			switch v.(type) {
-			case string, *value.Template, *value.List, value.Tuple, *value.Dict, *value.Set, []byte, Mapping, Iterator:
+			case string, *value.Template, value.Markup, *value.List, value.Tuple, *value.Dict, *value.Set, []byte, Mapping, Iterator:
 				return true
 			}
 			return false
@@ -133,7 +133,7 @@ func testTable() map[string]*Plugin {
 			}
 			return false
 		}),
-		"escaped(value)": typeTest(func(any) bool { return false }),
+		"escaped(value)": typeTest(func(v any) bool { _, ok := v.(value.Markup); return ok }),
 		"lower(value)": func(c *Context, a []any) (any, error) {
 			s, err := c.Str(a[0])
 			return isCase(s, unicode.IsLower, unicode.IsUpper), err
@@ -151,7 +151,7 @@ func testTable() map[string]*Plugin {
 		"==": "eq == equalto", "!=": "ne !=", ">": "gt > greaterthan", ">=": "ge >=", "<": "lt < lessthan", "<=": "le <=",
 	} {
 		for _, n := range strings.Fields(names) {
-			t[n] = &Plugin{Name: "ansible.builtin." + n, Call: orderTest(op, strings.Fields(names)[0])}
+			t[n] = &Plugin{Name: "ansible.builtin." + n, Markup: true, Call: orderTest(op, strings.Fields(names)[0])}
 		}
 	}
 	mark(t, func(p *Plugin) { p.Markers, p.Lazy = true, true }, "defined undefined")
@@ -176,7 +176,7 @@ func same(a, b any) bool {
 	switch a.(type) {
 	case value.Tuple, []byte:
 		return false
-	case nil, bool, int64, float64, string, *value.Template, *big.Int:
+	case nil, bool, int64, float64, string, value.Markup, *value.Template, *big.Int:
 		if typeName(a) != typeName(b) {
 			return false
 		}

@@ -136,7 +136,13 @@ func Add(a, b any) (any, error) {
 			return Int(new(big.Int).Add(big.NewInt(x), big.NewInt(y))), nil
 		}
 	}
+	if m, ok := a.(Markup); ok {
+		return addMarkup(m, b)
+	}
 	if x, ok := Text(a); ok {
+		if m, ok := b.(Markup); ok {
+			return addMarkup(a, m)
+		}
 		y, ok := Text(b)
 		if !ok {
 			return nil, TypeErrorf(`can only concatenate str (not "%s") to str`, TypeName(b))
@@ -285,6 +291,12 @@ func Mul(a, b any) (any, error) {
 			}
 			return Int(new(big.Int).Mul(x, y.(*big.Int))), nil
 		}
+	}
+	if m, ok := a.(Markup); ok {
+		return mulMarkup(m, b)
+	}
+	if m, ok := b.(Markup); ok {
+		return mulMarkup(m, a)
 	}
 	left, right := a, b
 	if IsInt(a) {

@@ -82,8 +82,13 @@ func equal(a, b any, depth int) bool {
 			return x == y
 		case *Template:
 			return x == y.Text
+		case Markup:
+			return x == string(y)
 		}
 		return false
+	case Markup:
+		s, ok := Text(b)
+		return ok && s == string(x)
 	case *Template:
 		s, ok := Text(b)
 		return ok && s == x.Text

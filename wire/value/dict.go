@@ -68,6 +68,8 @@ func hashKey(k any) any {
 		return k
 	case *Template:
 		return k.Text
+	case Markup:
+		return string(k)
 	case bool:
 		if k {
 			return int64(1)
@@ -128,6 +130,10 @@ func (d *Dict) find(key any) int {
 				}
 			case *Template:
 				if k.Text == s {
+					return i
+				}
+			case Markup:
+				if string(k) == s {
 					return i
 				}
 			}

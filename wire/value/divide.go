@@ -134,6 +134,9 @@ func floatDivMod(x, y float64) (q, r float64) {
 
 // Mod is Python's a % b for numbers; text is formatted with Percent.
 func Mod(a, b any) (any, error) {
+	if m, ok := a.(Markup); ok {
+		return m.Percent(b)
+	}
 	if s, ok := Text(a); ok {
 		return Percent(s, b)
 	}

@@ -10,8 +10,11 @@ import (
 )
 
 // Percent is Python's format % args for text.
-func Percent(format string, args any) (string, error) {
-	p := percent{args: Tuple{args}}
+func Percent(format string, args any) (string, error) { return percentFormat(format, args, false) }
+
+// percentFormat is Percent; escape is how Markup does it.
+func percentFormat(format string, args any, escape bool) (string, error) {
+	p := percent{args: Tuple{args}, escape: escape}
 	if t, ok := args.(Tuple); ok {
 		p.args = t
 	} else if d, ok := args.(*Dict); ok {
@@ -56,6 +59,8 @@ type percent struct {
 	next  int
 	loose bool
 	used  bool
+	// escape makes what is formatted safe in HTML.
+	escape bool
 }
 
 func (p *percent) take() (any, error) {
@@ -180,6 +185,11 @@ flags:
 			return 0, err
 		}
 	}
+	if p.escape {
+		if arg, err = escapedArg(verb, arg); err != nil {
+			return 0, err
+		}
+	}
 	text, err := percentArg(verb, i, arg, &s)
 	if err != nil {
 		return 0, err
@@ -187,6 +197,27 @@ flags:
 	b.WriteString(text)
 	return i + n, nil
 }
+
+// escapedArg is what Markup formats in place of arg.
+func escapedArg(verb rune, arg any) (any, error) {
+	switch verb {
+	case 's':
+		if _, ok := arg.(*Undefined); !ok {
+			return string(ToMarkup(arg)), nil
+		}
+	case 'r', 'a':
+		if _, ok := arg.(*Undefined); !ok {
+			return escapedRepr(Escape(Repr(arg))), nil
+		}
+	}
+	return arg, nil
+}
+
+// escapedRepr is text that is its own repr.
+type escapedRepr string
+
+// Text implements the text of Str and Repr.
+func (e escapedRepr) Text() string { return string(e) }
 
 func percentArg(verb rune, at int, arg any, s *spec) (string, error) {
 	if u, ok := arg.(*Undefined); ok {

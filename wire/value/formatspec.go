@@ -129,7 +129,7 @@ func Format(v any, f string) (string, error) {
 		return Str(v), nil
 	}
 	switch x := v.(type) {
-	case string, *Template:
+	case string, *Template, Markup:
 		t, _ := Text(x)
 		return formatText(t, f)
 	case bool:

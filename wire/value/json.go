@@ -93,6 +93,8 @@ func (e *jsonEncoder) value(v any, in *chain) error {
 		e.text(v)
 	case *Template:
 		e.text(v.Text)
+	case Markup:
+		e.text(string(v))
 	case *List:
 		if in.holds(v) {
 			return ValueErrorf("Circular reference detected")
@@ -216,6 +218,8 @@ func (e *jsonEncoder) key(k any) (string, error) {
 		return k, nil
 	case *Template:
 		return k.Text, nil
+	case Markup:
+		return string(k), nil
 	case nil:
 		return "null", nil
 	case bool:

@@ -18,6 +18,8 @@ func Str(v any) string {
 		return v
 	case *Template:
 		return v.Text
+	case Markup:
+		return string(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case time.Time:
@@ -95,6 +97,8 @@ func appendRepr(b []byte, v any, in *chain) []byte {
 		return appendStrRepr(b, v)
 	case *Template:
 		return appendStrRepr(b, v.Text)
+	case Markup:
+		return append(appendStrRepr(append(b, "Markup("...), string(v)), ')')
 	case []byte:
 		return appendBytesRepr(b, v)
 	case *List:

@@ -24,6 +24,8 @@ func TypeName(v any) string {
 		return "float"
 	case string, *Template, *Vault:
 		return "str"
+	case Markup:
+		return "Markup"
 	case []byte:
 		return "bytes"
 	case *List:
@@ -75,6 +77,8 @@ func Truth(v any) bool {
 		return v != ""
 	case *Template:
 		return v.Text != ""
+	case Markup:
+		return v != ""
 	case []byte:
 		return len(v) > 0
 	case *List:

@@ -117,6 +117,8 @@ func Text(v any) (string, bool) {
 		return v, true
 	case *Template:
 		return v.Text, true
+	case Markup:
+		return string(v), true
 	}
 	return "", false
 }
