@@ -228,6 +228,9 @@ func (c *Context) item(v, key any) (any, bool, error) {
 		if !ok {
 			return nil, false, nil
 		}
+		if c.t.counts {
+			c.run.noteRead(x, i)
+		}
 		return x.Items[i], true, nil
 	case value.Tuple:
 		i, ok := index(key, len(x))

@@ -3,6 +3,7 @@ package jinja
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"volant/wire/value"
 )
@@ -328,6 +329,8 @@ func (c *Context) plugin(pl *Plugin, kind string, a Args) (any, error) {
 	v, err := any(nil), c.ready(&a, pl.Lazy, pl.Embedded, pl.Lazy || pl.Markup)
 	if err == nil {
 		v, err = pl.Call(c, a)
+	} else if u, ok := err.(*value.Undefined); ok {
+		err = c.refused(pl, a, u)
 	}
 	if err != nil {
 		if _, ok := err.(*value.Undefined); !ok && !isFatal(err) {
@@ -339,6 +342,32 @@ func (c *Context) plugin(pl *Plugin, kind string, a Args) (any, error) {
 		return c.settle(v)
 	}
 	return v, nil
+}
+
+// refused is why a plugin fails whose arguments hold the marker u: the
+// reference reads them only when it gets there, so one that is of the wrong
+// kind altogether is the reason, and else the marker is.
+func (c *Context) refused(pl *Plugin, a Args, u *value.Undefined) error {
+	r := realizer{c, true}
+	for i, v := range a.Pos {
+		n, _, err := r.realize(v, 0)
+		if err != nil {
+			return u
+		}
+		a.Pos[i] = n
+	}
+	for i, k := range a.Kw {
+		n, _, err := r.realize(k.Value, 0)
+		if err != nil {
+			return u
+		}
+		a.Kw[i].Value = n
+	}
+	_, err := pl.Call(c, a)
+	if err == nil || isFatal(err) || errors.As(err, new(*value.Undefined)) || strings.Contains(err.Error(), "Undefined") {
+		return u
+	}
+	return err
 }
 
 // settle makes a list of a range, as the reference does with results.

@@ -152,10 +152,7 @@ func filterTable() map[string]*Plugin {
 		},
 		"max(value, case_sensitive=False, attribute=None)": extreme(">"),
 		"min(value, case_sensitive=False, attribute=None)": extreme("<"),
-		"pprint(value)": func(c *Context, a []any) (any, error) {
-			// the reference's containers print their repr whatever its length
-			return c.Repr(a[0])
-		},
+		"pprint(value)": prettyPrint,
 		"random(seq)": func(c *Context, a []any) (any, error) {
 			n, err := length(a[0])
 			if err != nil {
@@ -216,7 +213,7 @@ func filterTable() map[string]*Plugin {
 	}
 	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list")
 	mark(t, func(p *Plugin) { p.Markers = true }, "default d")
-	mark(t, func(p *Plugin) { p.Markup = true }, "capitalize lower upper string e escape forceescape center trim indent truncate format")
+	mark(t, func(p *Plugin) { p.Markup = true }, "pprint capitalize lower upper string e escape forceescape center trim indent truncate format")
 	return t
 }
 
@@ -265,6 +262,10 @@ func length(v any) (int64, error) {
 // end is the first or last item.
 func (c *Context) end(v any, last bool) (any, error) {
 	var items []any
+	if m, ok := v.(value.Markup); ok && last {
+		it, err := c.end(string(m), true)
+		return marked(it), err
+	}
 	switch x := v.(type) {
 	case *value.List:
 		items = x.Items

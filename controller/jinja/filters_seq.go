@@ -282,6 +282,9 @@ func sum(c *Context, a []any) (any, error) {
 		if u, ok := it.(*value.Undefined); ok {
 			return nil, u
 		}
+		if _, isList := it.(*value.List); isList && value.IsNumber(total) {
+			return nil, value.TypeErrorf("'NotImplementedType' object is not iterable")
+		}
 		if total, err = value.Add(total, it); err != nil {
 			return nil, err
 		}

@@ -287,7 +287,12 @@ func unescape(s string) (out, msg string) {
 			if i >= len(s) || s[i] != '{' || end < 0 {
 				return "", badEscape(s, i-2, i, `malformed \N character escape`)
 			}
-			return "", badEscape(s, i-2, i+end+1, "unknown Unicode character name")
+			r, ok := charNamed(s[i+1 : i+end])
+			if !ok {
+				return "", badEscape(s, i-2, i+end+1, "unknown Unicode character name")
+			}
+			b.WriteRune(r)
+			i += end + 1
 		default:
 			b.WriteByte('\\')
 			b.WriteByte(c)

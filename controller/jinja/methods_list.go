@@ -177,7 +177,14 @@ var listMethods = lazily(methods(map[string]func(*Context, any, []any) (any, err
 	"count(value, /)": func(c *Context, r any, a []any) (any, error) {
 		l := r.(*value.List)
 		if !c.run.raw[l] {
-			return int64(0), nil
+			// the reference sees only what was read before
+			var read []any
+			for i := range c.run.read[l] {
+				if i < len(l.Items) {
+					read = append(read, l.Items[i])
+				}
+			}
+			return countOf(c, read, a[0])
 		}
 		return countOf(c, l.Items, a[0])
 	},

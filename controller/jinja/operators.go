@@ -236,6 +236,9 @@ func (c *Context) Items(v any) ([]any, error) {
 	case *value.Undefined:
 		return nil, x
 	case *value.List:
+		if c.t.counts {
+			c.run.noteRaw(x)
+		}
 		return c.readAll(x.Items)
 	case value.Tuple:
 		return c.readAll(x)

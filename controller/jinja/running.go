@@ -29,6 +29,7 @@ type running struct {
 	steps  int
 	depth  int
 	raw    map[*value.List]bool // lists made by the template itself, see List.count
+	read   map[*value.List]map[int]bool
 	copies map[string]any       // variables the template may change, by name
 }
 
@@ -65,6 +66,17 @@ func (r *running) enter() error {
 }
 
 func (r *running) leave() { r.depth-- }
+
+// noteRead notes that item i of l was read.
+func (r *running) noteRead(l *value.List, i int) {
+	if r.read == nil {
+		r.read = map[*value.List]map[int]bool{}
+	}
+	if r.read[l] == nil {
+		r.read[l] = map[int]bool{}
+	}
+	r.read[l][i] = true
+}
 
 func (r *running) noteRaw(l *value.List) {
 	if r.raw == nil {

@@ -227,8 +227,8 @@ func plain(c *jinja.Context, v any, seen map[any]any) (any, error) {
 			return tt.Text, nil
 		}
 		return plain(c, r, seen)
-	case value.Omitted:
-		return nil, value.Raise("RepresenterError", "('cannot represent an object', <<Omit>>)")
+	case value.Omitted, value.Markup:
+		return nil, value.Raise("RepresenterError", "('cannot represent an object', %s)", value.Repr(t))
 	case *value.Undefined:
 		if v := vaulted(c, t); v != nil {
 			return v, nil

@@ -113,6 +113,9 @@ func union(c *jinja.Context, a []any) (any, error) {
 			return nil, err
 		}
 	}
+	if _, isList := a[1].(*value.List); isList && value.IsNumber(a[0]) {
+		return nil, value.TypeErrorf("'NotImplementedType' object is not iterable")
+	}
 	sum, err := value.Add(a[0], a[1])
 	if err != nil {
 		return nil, err

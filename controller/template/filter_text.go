@@ -16,7 +16,7 @@ var textFilters = map[string]*jinja.Plugin{
 	"b64decode":     def("b64decode(string, encoding='utf-8', urlsafe=False)", b64decode),
 	"b64encode":     def("b64encode(string, encoding='utf-8', urlsafe=False)", b64encode),
 	"comment":       def("comment(text, style='plain', **kw)", comment),
-	"quote":         def("quote(a)", quote),
+	"quote":         markup(def("quote(a)", quote)),
 	"regex_escape":  def("regex_escape(string, re_type='python')", regexEscape),
 	"regex_findall": def("regex_findall(value, regex, multiline=False, ignorecase=False)", regexFindall),
 	"regex_replace": def("regex_replace(value='', pattern='', replacement='', ignorecase=False, multiline=False, count=0, mandatory_count=0)", regexReplace),
@@ -55,6 +55,12 @@ func quote(c *jinja.Context, a []any) (any, error) {
 	s, err := text(c, a[0])
 	if err != nil {
 		return nil, err
+	}
+	if m, ok := a[0].(value.Markup); ok {
+		if q := shellQuote(s); q != s {
+			return value.ToMarkup("'") + m + value.ToMarkup("'"), nil
+		}
+		return m, nil
 	}
 	return shellQuote(s), nil
 }

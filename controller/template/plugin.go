@@ -32,6 +32,9 @@ func markers(p *jinja.Plugin) *jinja.Plugin { p.Markers = true; return p }
 // lazy leaves the items of containers unrendered.
 func lazy(p *jinja.Plugin) *jinja.Plugin { p.Lazy = true; return p }
 
+// markup lets value.Markup through to the plugin.
+func markup(p *jinja.Plugin) *jinja.Plugin { p.Markup = true; return p }
+
 // iterate is what iterating over an argument of a lazy plugin yields, rendered:
 // of a dict only the keys, whose values are not looked at.
 func iterate(c *jinja.Context, v any) ([]any, error) {

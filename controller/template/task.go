@@ -74,8 +74,22 @@ func (s *Scope) RenderReplacing(v any) (out any, marked bool, err error) {
 }
 
 // ExpressionReplacing is Expression likewise, for `debug: var=`; what fails in
-// another way than by being undefined still fails.
+// another way than by being undefined still fails. A template must give the
+// operator's own text, which is the expression.
 func (s *Scope) ExpressionReplacing(t *value.Template) (out any, marked bool, err error) {
+	if possiblyTemplate(t.Text) {
+		v, err := s.Template(t)
+		if err != nil {
+			return nil, s.mark, err
+		}
+		named, ok := v.(*value.Template)
+		if u, failed := v.(*value.Undefined); failed {
+			return nil, s.mark, asFault(u, t, false)
+		} else if !ok {
+			return nil, s.mark, untrusted(t)
+		}
+		t = named
+	}
 	r := &replacing{strict: true}
 	n := *s
 	n.replace, n.done = r, nil
@@ -119,7 +133,10 @@ func (s *Scope) With(name string, raw any, dir string) (items []any, marked bool
 	s.mark = false
 	defer func() { s.mark = outer }()
 	if t, ok := raw.(*value.Template); ok {
-		if terms, err = s.Container(value.NewTemplate(strings.TrimSpace(t.Text), t.Pos)); err != nil {
+		if text := strings.TrimSpace(t.Text); text != t.Text {
+			t = value.NewTemplate(text, t.Pos)
+		}
+		if terms, err = s.Container(t); err != nil {
 			return nil, false, err
 		}
 	}
