@@ -3,8 +3,8 @@ package modules
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -42,9 +42,6 @@ type lineEdit struct {
 	regexp *pyre.Regexp
 	diff   *value.Dict
 }
-
-// maxEdited bounds the files that are edited in memory here.
-const maxEdited = 64 << 20
 
 const emptyMatch = "The %s is an empty string, which will match every line in the file. " +
 	"This may have unintended consequences, such as replacing the last line in the file rather than appending."
@@ -146,17 +143,12 @@ func search(re *pyre.Regexp, line []byte) (*pyre.Match, error) {
 }
 
 func (e *lineEdit) read() error {
-	f, err := os.Open(e.p(e.a.Path))
+	b, err := e.readEdited(e.a.Path)
+	if h, ok := err.(*HandBack); ok { //nolint:errorlint // made right there
+		return h
+	}
 	if err != nil {
 		return raise(asOSError(err, e.a.Path, true).Error())
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
-	if err != nil {
-		return raise(asOSError(err, "", false).Error())
-	}
-	if len(b) > maxEdited {
-		return handBack("the file has more than %d bytes", maxEdited)
 	}
 	for line := range bytes.Lines(b) {
 		e.lines = append(e.lines, line)
@@ -205,7 +197,9 @@ func (e *lineEdit) present(ctx context.Context) (Result, error) {
 	}
 	if dir := dirname(a.Path); !there && dir != "" && !exists(e.p(dir)) && !e.Check {
 		if err := e.makeAll(dir); err != nil {
-			return nil, err
+			var at *os.PathError
+			errors.As(err, &at)
+			return nil, fail("Error creating " + dir + " (" + asOSError(err, at.Path, true).Error() + ")")
 		}
 	}
 	backup := ""
@@ -223,20 +217,6 @@ func (e *lineEdit) present(ctx context.Context) (Result, error) {
 		return value.DictOf("changed", msg != "", "msg", msg, "backup", backup, "diff", e.diff), nil
 	}
 	return e.finishEdit(ctx, msg != "", msg, value.DictOf("backup", backup))
-}
-
-// makeAll is os.makedirs.
-func (e *lineEdit) makeAll(dir string) error {
-	var missing []string
-	for d := dir; d != "" && !exists(e.p(d)); d = dirname(d) {
-		missing = append(missing, d)
-	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		if err := e.makeDir(e.p(missing[i])); err != nil {
-			return fail("Error creating " + dir + " (" + asOSError(err, missing[i], true).Error() + ")")
-		}
-	}
-	return nil
 }
 
 // matchAt finds the line that regexp or search_string is about: the last, or
@@ -448,17 +428,9 @@ func (e *lineEdit) absent(ctx context.Context) (Result, error) {
 // finishEdit sets the file's attributes and makes the result.
 func (e *lineEdit) finishEdit(ctx context.Context, changed bool, msg string, res *value.Dict) (Result, error) {
 	attr := value.NewDict(4)
-	at := e.commonArgs(&e.a.fileCommon, e.a.Path, false)
-	also, err := e.setAttrs(ctx, at, false, attr)
+	changed, msg, err := e.attributesAfter(ctx, &e.a.fileCommon, e.a.Path, changed, msg, attr)
 	if err != nil {
 		return nil, err
-	}
-	if also {
-		if changed {
-			msg += " and "
-		}
-		changed = true
-		msg += "ownership, perms or SE linux context changed"
 	}
 	attr.Set("before_header", e.a.Path+" (file attributes)")
 	attr.Set("after_header", e.a.Path+" (file attributes)")
@@ -468,35 +440,8 @@ func (e *lineEdit) finishEdit(ctx context.Context, changed bool, msg string, res
 	return res, nil
 }
 
-// write puts the lines in the place of the file, once `validate` had no
-// objection.
+// write puts the lines in the place of the file.
 func (e *lineEdit) write(ctx context.Context) error {
-	f, err := os.CreateTemp(e.Tmpdir, "tmp")
-	if err != nil {
-		return raise(asOSError(err, e.Tmpdir, false).Error())
-	}
-	defer os.Remove(f.Name()) // moved away when all went well
-	_, err = f.Write(bytes.Join(e.lines, nil))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return raise(asOSError(err, "", false).Error())
-	}
-	if v := e.a.Validate; v != nil && *v != "" {
-		if e.format == nil {
-			return fail("validate must contain %s: " + *v)
-		}
-		got, err := e.runLine(ctx, e.format(f.Name()))
-		if err != nil {
-			return err
-		}
-		if got.rc != 0 {
-			return fail(fmt.Sprintf("failed to validate: rc:%d error:%s", got.rc, got.stderr))
-		}
-	}
-	m := &mover{call: e.call, unsafe: e.a.Unsafe, raised: func(err error, path string) error {
-		return raise(asOSError(err, path, true).Error())
-	}}
-	return m.atomicMove(f.Name(), f.Name(), realpath(e.p(e.a.Path)), true)
+	a := e.a
+	return e.install(ctx, &edited{bytes.Join(e.lines, nil), a.Path, a.Validate, e.format, a.Unsafe})
 }

@@ -47,6 +47,11 @@ type printed struct{ res Result }
 
 func (p *printed) Error() string { return "the module printed its result" }
 
+// skip is a module that does nothing in check mode, and says so.
+type skip struct{ msg string }
+
+func (s *skip) Error() string { return s.msg }
+
 // osError is an OSError as Python shows it.
 type osError struct {
 	errno syscall.Errno
@@ -153,7 +158,10 @@ func native[A any](run func(context.Context, *call, *A) (Result, error), rules .
 		var f *failure
 		var r *raised
 		var p *printed
+		var s *skip
 		switch {
+		case errors.As(err, &s):
+			return c.finish(value.DictOf("skipped", true, "msg", s.msg), checked.NoLog), nil
 		case errors.As(err, &p):
 			return p.res, nil
 		case errors.As(err, &f):

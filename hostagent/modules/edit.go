@@ -1,0 +1,100 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"volant/wire/value"
+)
+
+// maxEdited bounds the files that are edited in memory here.
+const maxEdited = 64 << 20
+
+// readEdited reads a file that is edited in memory.
+func (c *call) readEdited(path string) ([]byte, error) {
+	f, err := os.Open(c.p(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
+	if err == nil && len(b) > maxEdited {
+		return nil, handBack("the file has more than %d bytes", maxEdited)
+	}
+	return b, err
+}
+
+// edited is a file's new content and how it gets there.
+type edited struct {
+	content  []byte
+	path     string // as the task has it; what it links to is replaced
+	validate *string
+	format   func(string) string // of validate
+	unsafe   bool
+}
+
+// install puts the content in the place of the file, once `validate` had no
+// objection.
+func (c *call) install(ctx context.Context, e *edited) error {
+	f, err := os.CreateTemp(c.Tmpdir, "tmp")
+	if err != nil {
+		return raise(asOSError(err, c.Tmpdir, false).Error())
+	}
+	defer os.Remove(f.Name()) // moved away when all went well
+	_, err = f.Write(e.content)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return raise(asOSError(err, "", false).Error())
+	}
+	if v := e.validate; v != nil && *v != "" {
+		if e.format == nil {
+			return fail("validate must contain %s: " + *v)
+		}
+		got, err := c.runLine(ctx, e.format(f.Name()))
+		if err != nil {
+			return err
+		}
+		if got.rc != 0 {
+			return fail(fmt.Sprintf("failed to validate: rc:%d error:%s", got.rc, got.stderr))
+		}
+	}
+	m := &mover{call: c, unsafe: e.unsafe, raised: func(err error, path string) error {
+		return raise(asOSError(err, path, true).Error())
+	}}
+	return m.atomicMove(f.Name(), f.Name(), realpath(c.p(e.path)), true)
+}
+
+// attributesAfter sets the attributes of an edited file and completes the
+// module's message; diff may be nil.
+func (c *call) attributesAfter(ctx context.Context, f *fileCommon, path string, changed bool, msg string, diff *value.Dict) (bool, string, error) {
+	also, err := c.setAttrs(ctx, c.commonArgs(f, path, false), false, diff)
+	if err != nil || !also {
+		return changed, msg, err
+	}
+	if changed {
+		msg += " and "
+	}
+	return true, msg + "ownership, perms or SE linux context changed", nil
+}
+
+// splitLines is bytes.splitlines(True).
+func splitLines(b []byte) [][]byte {
+	var lines [][]byte
+	for len(b) > 0 {
+		i := bytes.IndexAny(b, "\r\n")
+		switch {
+		case i < 0:
+			return append(lines, b)
+		case b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n':
+			i++
+		}
+		lines = append(lines, b[:i+1:i+1])
+		b = b[i+1:]
+	}
+	return lines
+}
