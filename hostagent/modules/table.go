@@ -9,6 +9,7 @@ var Table = map[string]Module{
 	"command":         commandModule,
 	"copy":            native(copyModule, unsafeWritesRule),
 	"file":            native(fileModule, unsafeWritesRule),
+	"find":            native(find),
 	"getent":          native(getent),
 	"group":           native(group, groupRules),
 	"lineinfile":      native(lineinfile, lineinfileRules...),
