@@ -10,9 +10,9 @@ import (
 	"volant/controller/jinja"
 )
 
-// FuzzRender checks that no text makes the lexer, the parser or a render
+// FuzzEvaluator checks that no text makes the lexer, the parser or a render
 // panic, hang or take more than the limits allow.
-func FuzzRender(f *testing.F) {
+func FuzzEvaluator(f *testing.F) {
 	file, err := os.Open("testdata/recorded.jsonl")
 	if err != nil {
 		f.Fatal(err)

@@ -12,6 +12,9 @@ import (
 	"volant/wire/value"
 )
 
+// csvOptions are the options of csvfile that are no text.
+var csvOptions = map[string]string{"col": "int", "keycol": "int"}
+
 func csvLookup(l *LookupCall) ([]any, error) {
 	if len(l.Terms) == 0 {
 		return nil, failf("Search key is required but was not found")
@@ -32,6 +35,9 @@ func csvLookup(l *LookupCall) ([]any, error) {
 			default:
 				return nil, value.ValueErrorf("%s is not a valid option", value.Repr(k))
 			}
+		}
+		if err := l.checkOptions(csvOptions); err != nil {
+			return nil, err
 		}
 		file, err := l.text("file", "ansible.csv")
 		if err != nil {

@@ -14,7 +14,7 @@ var fileLookups = map[string]*Lookup{
 	}},
 	"fileglob":    {Run: fileglobLookup, Reads: true},
 	"first_found": {Run: firstFound, Markers: true, Lazy: true, Reads: true, Options: map[string]string{"files": "list", "paths": "list"}},
-	"csvfile":     {Run: csvLookup, Reads: true, Options: map[string]string{"col": "int", "keycol": "int"}},
+	"csvfile":     {Run: csvLookup, Reads: true, Options: csvOptions},
 }
 
 func fileLookup(l *LookupCall) ([]any, error) {

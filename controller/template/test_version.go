@@ -10,8 +10,8 @@ import (
 )
 
 var versionTests = map[string]*jinja.Plugin{
-	"version":         def("version_compare(value, version, operator='eq', strict=None, version_type=None)", versionTest),
-	"version_compare": def("version_compare(value, version, operator='eq', strict=None, version_type=None)", versionTest),
+	"version":         lazy(def("version_compare(value, version, operator='eq', strict=None, version_type=None)", versionTest)),
+	"version_compare": lazy(def("version_compare(value, version, operator='eq', strict=None, version_type=None)", versionTest)),
 }
 
 var versionOps = map[string]string{
@@ -61,7 +61,7 @@ func versionTest(c *jinja.Context, a []any) (any, error) {
 	for i := range v {
 		s, err := c.Str(a[i])
 		if err != nil {
-			return nil, err
+			return nil, failf("Version comparison failed: %s", err)
 		}
 		if v[i], err = parse(s); err != nil {
 			return nil, failf("Version comparison failed: %s", err)

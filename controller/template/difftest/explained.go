@@ -1,6 +1,40 @@
 package difftest
 
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The differences that are known and stay, as docs/TEMPLATES.md lists them.
+const (
+	setOrder   = "the reference's sets come in the order of Python's hashes"
+	whichError = "of several errors another one is told of first"
+	lazyKind   = "the reference tells literals and results from variables in the text of an error"
+)
+
+var (
+	setFilters = regexp.MustCompile(`\b(union|intersect|difference|symmetric_difference)\b`)
+	lazyName   = strings.NewReplacer("ansible._internal._templating._lazy_containers.", "", "_AnsibleLazyTemplateList", "list",
+		"_AnsibleLazyTemplateDict", "dict", "_AnsibleLazyAccessTuple", "tuple")
+)
+
 // Explained says why a difference is known and stays, or "".
 func Explained(text string, reference, ours Answer) string {
+	sorted := func(s string) string {
+		letters := strings.Split(s, "")
+		slices.Sort(letters)
+		return strings.Join(letters, "")
+	}
+	switch {
+	case reference.Error == "" && ours.Error == "" && setFilters.MatchString(text) && sorted(reference.Want) == sorted(ours.Want):
+		return setOrder
+	case reference.Error == "" || ours.Error == "":
+		return ""
+	case lazyName.Replace(reference.Error) == lazyName.Replace(ours.Error):
+		return lazyKind
+	case strings.HasSuffix(reference.Error, "is unsupported for variable storage.") && reference.Class != ours.Class:
+		return whichError
+	}
 	return ""
 }
