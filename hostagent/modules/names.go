@@ -151,3 +151,39 @@ func groupName(gid uint32) string {
 	}
 	return strconv.FormatUint(uint64(gid), 10)
 }
+
+// entry is the record of a name, nil when there is none.
+func (d *database) entry(name string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.load()
+	if f, ok := d.rest[name]; ok {
+		return f
+	}
+	if onlyFiles(d.getent) || name == "" {
+		return nil
+	}
+	if f := d.ask(name); f != nil && f[0] == name {
+		return f
+	}
+	return nil
+}
+
+// of is the groups that list a user, in the group file.
+func (d *database) of(user string) map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.load()
+	in := map[string]bool{}
+	for name, f := range d.rest {
+		if len(f) < 4 {
+			continue
+		}
+		for _, m := range strings.Split(f[3], ",") {
+			if m == user {
+				in[name] = true
+			}
+		}
+	}
+	return in
+}

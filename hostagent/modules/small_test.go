@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,64 @@ func TestTempfile(t *testing.T) {
 	d.test(t, "tempfile", []diffCase{
 		{name: "no directory", args: value.DictOf("path", "@D/none"), handBack: true},
 		{name: "slash", args: value.DictOf("path", "@D", "prefix", "a/b"), handBack: true},
+		{name: "bad state", args: value.DictOf("state", "x")},
+	})
+}
+
+func TestUserIsThePythonModule(t *testing.T) {
+	l := func(items ...any) *value.List { return value.ListOf(items...) }
+	newDiffer(t).test(t, "user", []diffCase{
+		{name: "there", args: value.DictOf("name", "root")},
+		{name: "as it is", args: value.DictOf("name", "root", "uid", int64(0), "group", "root", "home", "/root")},
+		{name: "group by number", args: value.DictOf("name", "root", "group", "0")},
+		{name: "no groups", args: value.DictOf("name", "root", "groups", l())},
+		{name: "empty groups text", args: value.DictOf("name", "root", "groups", "")},
+		{name: "append nothing", args: value.DictOf("name", "root", "groups", l(), "append", true)},
+		{name: "append without groups", args: value.DictOf("name", "root", "append", true)},
+		{name: "no such group", args: value.DictOf("name", "root", "group", "nobody-there")},
+		{name: "no such groups", args: value.DictOf("name", "root", "groups", l("nobody-there"), "append", true)},
+		{name: "no home wanted", args: value.DictOf("name", "nobody", "create_home", false)},
+		{name: "password on create", args: value.DictOf("name", "root", "password", "*", "update_password", "on_create")},
+		{name: "absent", args: value.DictOf("name", "nobody-there", "state", "absent", "remove", true)},
+		{name: "key comment", args: value.DictOf("name", "root", "ssh_key_comment", "x")},
+		{name: "bad number", args: value.DictOf("name", "root", "uid", "x")},
+		{name: "no name", args: value.DictOf()},
+		{name: "unknown", args: value.DictOf("name", "root", "x", "y")},
+	})
+}
+
+func TestServiceFactsIsThePythonModule(t *testing.T) {
+	newDiffer(t).test(t, "service_facts", []diffCase{
+		{name: "all", args: value.DictOf()},
+		{name: "unknown", args: value.DictOf("x", "y")},
+	})
+}
+
+func TestWaitForIsThePythonModule(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	open := int64(l.Addr().(*net.TCPAddr).Port)
+	f := mkfile("f", "x", 0o600)
+	newDiffer(t).test(t, "wait_for", []diffCase{
+		{name: "path", args: value.DictOf("path", "@D/f"), setup: f},
+		{name: "path present", args: value.DictOf("path", "@D/f", "state", "present"), setup: f},
+		{name: "path below file", args: value.DictOf("path", "@D/f/x"), setup: f},
+		{name: "path missing", args: value.DictOf("path", "@D/none", "timeout", int64(1)), once: true},
+		{name: "path missing, own words", args: value.DictOf("path", "@D/none", "timeout", int64(1), "msg", "no"), once: true},
+		{name: "path absent", args: value.DictOf("path", "@D/none", "state", "absent")},
+		{name: "path stays", args: value.DictOf("path", "@D/f", "state", "absent", "timeout", int64(1)), setup: f, once: true},
+		{name: "path stopped", args: value.DictOf("path", "@D/f", "state", "stopped")},
+		{name: "port", args: value.DictOf("port", open)},
+		{name: "port closed", args: value.DictOf("port", int64(1), "timeout", int64(1)), once: true},
+		{name: "port stopped", args: value.DictOf("port", int64(1), "state", "stopped")},
+		{name: "port stays", args: value.DictOf("port", open, "state", "stopped", "timeout", int64(1)), once: true},
+		{name: "port and path", args: value.DictOf("port", open, "path", "@D/f")},
+		{name: "exclude_hosts", args: value.DictOf("port", open, "exclude_hosts", "x")},
+		{name: "sleep only", args: value.DictOf("timeout", int64(1)), once: true},
+		{name: "no time", args: value.DictOf("port", open, "timeout", int64(0))},
+		{name: "search", args: value.DictOf("path", "@D/f", "search_regex", "x"), setup: f, handBack: true},
+		{name: "drained", args: value.DictOf("port", int64(1), "state", "drained"), handBack: true},
 		{name: "bad state", args: value.DictOf("state", "x")},
 	})
 }

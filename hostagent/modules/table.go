@@ -16,6 +16,7 @@ var Table = map[string]Module{
 	"ping":            native(ping),
 	"raw":             rawModule,
 	"replace":         native(replaceModule, unsafeWritesRule),
+	"service_facts":   native(serviceFacts),
 	"setup":           native(setup, emptyFilter),
 	"shell":           shellModule,
 	"slurp":           native(slurp),
@@ -23,4 +24,6 @@ var Table = map[string]Module{
 	"systemd":         native(systemd, systemdRules),
 	"tempfile":        native(tempfile),
 	"systemd_service": native(systemd, systemdRules),
+	"user":            native(user),
+	"wait_for":        native(waitFor, waitForRule),
 }
