@@ -4,6 +4,8 @@
 //
 //	Dial         connect and log in: ssh_config, known_hosts, keys, agent, jump hosts
 //	EnsureAgent  probe (one channel), upload when needed, start, exchange keys
+//	Bridge       QUIC datagrams to the agent over the SSH connection, where UDP does not pass
+//	Transient    an agent for one run, within the SSH connection
 //	Run          one command, for hosts that get no agent
 //
 // Nothing a host says is believed beyond what is parsed and bounded here.
@@ -51,6 +53,12 @@ type Binaries interface {
 	Version() string // version string of all of them
 }
 
+// Digester is what Binaries may also be: the hex SHA-256 of the agent for a
+// GOARCH, without the trouble of opening it.
+type Digester interface {
+	Digest(goarch string) (string, error)
+}
+
 // Binary is one agent executable.
 type Binary struct {
 	Gzip   []byte // gzip of the executable
@@ -82,6 +90,14 @@ type Output struct {
 type Session interface {
 	EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (AgentInfo, error)
 	Run(ctx context.Context, command string, stdin io.Reader) (Output, error)
+	// Bridge connects to the agent that serves home on the host: what is written
+	// and read are its QUIC datagrams, as session.NewTunnel frames them. It lasts
+	// as long as the Session at most; its Close ends the Session, too.
+	Bridge(ctx context.Context, home string) (io.ReadWriteCloser, error)
+	// Transient starts an agent that lives as long as the returned stream, which
+	// is a Bridge to it. Where e.Transient is "absent" and an agent serves, that
+	// is enrolled instead and there is no stream.
+	Transient(ctx context.Context, bins Binaries, e Enrolment) (AgentInfo, io.ReadWriteCloser, error)
 	Close() error
 }
 

@@ -70,6 +70,19 @@ func (p packed) Open(goarch string) (Binary, error) {
 	return Binary{Gzip: z, Size: d.Size, SHA256: d.SHA256}, nil
 }
 
+// Digest implements Digester.
+func (p packed) Digest(goarch string) (string, error) {
+	b, err := fs.ReadFile(p.fsys, "volant-agent-linux-"+goarch+".json")
+	if err != nil {
+		return "", fmt.Errorf("reading the packed agent: %w", err)
+	}
+	var d Packed
+	if err := json.Unmarshal(b, &d); err != nil {
+		return "", fmt.Errorf("reading the packed agent: %w", err)
+	}
+	return d.SHA256, nil
+}
+
 // FromDir gives the agents that lie in dir as they were built: volant-agent for
 // this machine's architecture, volant-agent-GOARCH for any. They are read and
 // compressed when first asked for.
@@ -79,8 +92,32 @@ func FromDir(dir, version string) Binaries {
 
 type loose struct {
 	dir, version string
-	mu           sync.Mutex // guards open
+	mu           sync.Mutex // guards the maps
 	open         map[string]func() (Binary, error)
+	digests      map[string]string
+}
+
+// Digest implements Digester without compressing anything.
+func (l *loose) Digest(goarch string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d, ok := l.digests[goarch]; ok {
+		return d, nil
+	}
+	f, err := l.find(goarch)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, maxBinary)); err != nil {
+		return "", fmt.Errorf("reading the agent: %w", err)
+	}
+	if l.digests == nil {
+		l.digests = map[string]string{}
+	}
+	l.digests[goarch] = hex.EncodeToString(sum.Sum(nil))
+	return l.digests[goarch], nil
 }
 
 func (l *loose) Version() string { return l.version }
@@ -96,20 +133,23 @@ func (l *loose) Open(goarch string) (Binary, error) {
 	return once()
 }
 
-func (l *loose) read(goarch string) (Binary, error) {
+func (l *loose) find(goarch string) (f *os.File, err error) {
 	names := []string{"volant-agent-" + goarch}
 	if goarch == runtime.GOARCH {
 		names = append(names, "volant-agent")
 	}
-	var f *os.File
-	var err error
 	for _, name := range names {
 		if f, err = os.Open(filepath.Join(l.dir, name)); err == nil {
-			break
+			return f, nil
 		}
 	}
+	return nil, fmt.Errorf("there is no %s in %s: %w", names[len(names)-1], l.dir, fs.ErrNotExist)
+}
+
+func (l *loose) read(goarch string) (Binary, error) {
+	f, err := l.find(goarch)
 	if err != nil {
-		return Binary{}, fmt.Errorf("there is no %s in %s: %w", names[len(names)-1], l.dir, fs.ErrNotExist)
+		return Binary{}, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxBinary))

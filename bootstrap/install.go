@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"volant/bootstrap/enrol"
+	"volant/wire"
 )
 
 const (
@@ -37,7 +38,7 @@ func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (A
 	if err != nil {
 		return AgentInfo{}, hostError(KindConfig, err, "encoding the enrolment: %v", err)
 	}
-	p, out, err := c.probe(ctx, bins, request)
+	p, out, err := c.probe(ctx, bins, request, probeEnrols)
 	if err != nil {
 		return AgentInfo{}, err
 	}
@@ -48,35 +49,43 @@ func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (A
 	}
 	switch {
 	case p.installed && !damaged():
-	case !p.installed && newer(p.found, bins.Version()):
+	case !p.installed && wire.NewerRelease(p.found, bins.Version()):
 		// Ours would be a step back: the newer agent serves us too.
 		out, err = c.script(ctx, probeWithin, quote(p.home+"/bin/volant-agent")+" enrol --home "+quote(p.home), bytes.NewReader(append(request, '\n')))
 	default:
 		var bin Binary
 		if bin, err = c.choose(bins, p); err == nil {
-			out, err = c.upload(ctx, bin, p, request)
+			out, err = c.upload(ctx, bin, p, request, uploadEnrols)
 			info.Installed = err == nil
 		}
 	}
 	if err != nil {
 		return info, err
 	}
+	return info, c.accept(&info, out)
+}
+
+// accept takes the agent's answer from what the host printed.
+func (c *Client) accept(info *AgentInfo, out Output) error {
 	rep, err := enrol.ParseReply(string(out.Stdout))
 	switch {
 	case errors.Is(err, enrol.ErrNoReply):
-		return info, hostError(KindStart, err, "The agent on this host did not start: %s", said(out))
+		return hostError(KindStart, err, "The agent on this host did not start: %s", said(out))
 	case err != nil:
-		return info, hostError(KindStart, err, "The agent on this host gave an answer that cannot be used: %v", err)
+		return hostError(KindStart, err, "The agent on this host gave an answer that cannot be used: %v", err)
 	case rep.Error != "":
-		return info, hostError(KindStart, nil, "The agent on this host did not start: %s", clip(rep.Error, 500))
+		return hostError(KindStart, nil, "The agent on this host did not start: %s", clip(rep.Error, 500))
 	}
 	info.Reply, info.Answered = rep, time.Now()
+	if rep.Port == 0 {
+		return nil
+	}
 	host := c.dialHost()
 	if a := net.ParseIP(rep.Address); a != nil && !a.IsUnspecified() && !c.direct {
 		host = rep.Address
 	}
 	info.DialAddress = net.JoinHostPort(host, strconv.Itoa(rep.Port))
-	return info, nil
+	return nil
 }
 
 // choose finds the agent for the host and checks that it fits.
@@ -117,9 +126,16 @@ const uploadScript = `IFS= read -r req || exit 1; d=HOME_DIR; o=$(umask); n="$d/
 	`case $s in DIGEST*) ;; *) echo; echo VOLANT-UPLOAD digest "$s"; exit 1;; esac; ` +
 	`mv -f "$t" "$n" && ln -sfn "volant-agent-SHORT" "$d/bin/volant-agent" || { echo VOLANT-UPLOAD write; exit 1; }; ` +
 	`for f in "$d"/bin/volant-agent-*; do [ "$f" = "$n" ] || rm -f "$f"; done; ` +
-	`umask "$o"; printf '%s\n' "$req" | "$n" enrol --home "$d"`
+	`umask "$o"; ENROL`
 
-func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []byte) (Output, error) {
+// What an upload ends with.
+const (
+	uploadEnrols = `printf '%s\n' "$req" | "$n" enrol --home "$d"`
+	uploadOnly   = `echo VOLANT-UPLOADED`
+)
+
+// upload puts the agent on the host and does what then says.
+func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []byte, then string) (Output, error) {
 	unpack, body := "gzip -dc", io.Reader(bytes.NewReader(bin.Gzip))
 	if !p.gzip {
 		raw, err := bin.raw()
@@ -128,7 +144,7 @@ func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []by
 		}
 		unpack, body = "cat", bytes.NewReader(raw)
 	}
-	script := strings.NewReplacer("HOME_DIR", quote(p.home), "SHORT", short(bin), "UNPACK", unpack, "DIGEST", bin.SHA256).Replace(uploadScript)
+	script := strings.NewReplacer("HOME_DIR", quote(p.home), "SHORT", short(bin), "UNPACK", unpack, "DIGEST", bin.SHA256, "ENROL", then).Replace(uploadScript)
 	out, err := c.script(ctx, uploadWithin, script, io.MultiReader(bytes.NewReader(append(request, '\n')), body))
 	if err != nil {
 		return out, err

@@ -92,7 +92,7 @@ func TestEnsureAgentWithoutGzip(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	out, err := dial(t, o).upload(t.Context(), b, p, []byte(`{"controller":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`))
+	out, err := dial(t, o).upload(t.Context(), b, p, []byte(`{"controller":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`), uploadEnrols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestEnsureAgentWithoutGzip(t *testing.T) {
 	}
 	b.SHA256 = strings.Repeat("0", 64)
 	var e *Error
-	if _, err = dial(t, o).upload(t.Context(), b, p, []byte("{}")); !errors.As(err, &e) || e.Kind != KindUpload {
+	if _, err = dial(t, o).upload(t.Context(), b, p, []byte("{}"), uploadEnrols); !errors.As(err, &e) || e.Kind != KindUpload {
 		t.Errorf("a wrong digest gives %v", err)
 	}
 }
@@ -194,20 +194,6 @@ func TestParseProbe(t *testing.T) {
 	for _, text := range []string{"", "This account is currently not available.\n", "VOLANT-PROBE-BEGIN\nhome /h\n"} {
 		if _, err := parseProbe(text); err == nil {
 			t.Errorf("%q is taken for a probe", text)
-		}
-	}
-}
-
-func TestNewer(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want bool
-	}{
-		{"1.2.4", "1.2.3", true}, {"v1.10.0", "1.9.9", true}, {"1.2.3", "1.2.3", false}, {"1.2.3-5-gabc", "1.2.3", false},
-		{"dev", "1.2.3", false}, {"2.0.0", "dev", false}, {"", "", false}, {"1.2", "1.1.0", false}, {"1.2.x", "1.1.0", false},
-	} {
-		if got := newer(tc.a, tc.b); got != tc.want {
-			t.Errorf("newer(%q, %q) = %v", tc.a, tc.b, got)
 		}
 	}
 }

@@ -58,12 +58,17 @@ const probeScript = `o=$(umask); umask 077; echo; echo VOLANT-PROBE-BEGIN; echo 
 	`if [ -n "$d" ]; then echo "home $d"; df -kP "$d" 2> /dev/null | while read -r a b c f g; do case $f in *[0-9]) echo "free $f";; esac; done; ` +
 	`a="$d/bin/volant-agent"; x=; if [ -n "$w" ] && [ -x "$a-$w" ]; then x="$a-$w"; ` +
 	`elif [ -x "$a" ]; then echo "found $("$a" version --short 2> /dev/null)"; fi; ` +
-	`if [ -n "$x" ]; then echo "installed yes"; echo VOLANT-PROBE-END; umask "$o"; exec "$x" enrol --home "$d"; fi; fi; echo VOLANT-PROBE-END`
+	`if [ -n "$x" ]; then echo "installed yes"; echo VOLANT-PROBE-END; umask "$o"; ENROL; exit 0; fi; fi; echo VOLANT-PROBE-END`
+
+// probeEnrols is what the probe ends with when the wanted agent is there.
+const probeEnrols = `exec "$x" enrol --home "$d"`
 
 // architectures maps uname -m to GOARCH.
 var architectures = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
-func (c *Client) probe(ctx context.Context, bins Binaries, request []byte) (*probed, Output, error) {
+// probe looks at the host. Where the wanted agent is there, it does what then
+// says, with the request on its standard input.
+func (c *Client) probe(ctx context.Context, bins Binaries, request []byte, then string) (*probed, Output, error) {
 	var wanted strings.Builder
 	for machine, arch := range architectures {
 		bin, err := bins.Open(arch)
@@ -75,7 +80,7 @@ func (c *Client) probe(ctx context.Context, bins Binaries, request []byte) (*pro
 		}
 		fmt.Fprintf(&wanted, "%s) w=%s;; ", machine, short(bin))
 	}
-	script := strings.NewReplacer("WANTED ", wanted.String(), "RANDOM_NAME", strings.ToLower(rand.Text()[:12])).Replace(probeScript)
+	script := strings.NewReplacer("ENROL", then, "WANTED ", wanted.String(), "RANDOM_NAME", strings.ToLower(rand.Text()[:12])).Replace(probeScript)
 	out, err := c.script(ctx, probeWithin, script, bytes.NewReader(append(request, '\n')))
 	if err != nil {
 		return nil, out, err

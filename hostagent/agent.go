@@ -32,6 +32,8 @@ const maxSessions = 1024
 type Config struct {
 	Runner     Runner
 	Version    string // release of the agent
+	Digest     string // see wire.Hello
+	Transient  bool   // it ends with the run
 	CacheDir   string // kept between runs
 	StagingDir string // staging areas of this and earlier processes
 	JournalDir string // empty: nothing is kept on disk (local sessions)
@@ -71,6 +73,8 @@ func New(cfg Config) (*Agent, error) {
 	if u, err := user.Current(); err == nil {
 		a.user = u.Username
 	}
+	// An agent without a journal vouches for nothing before its own time.
+	a.journalID = randomID()
 	if cfg.JournalDir != "" {
 		id, err := journalID(cfg.JournalDir)
 		if err != nil {
@@ -164,6 +168,14 @@ func (a *Agent) end(s *agentSession, goodbye bool) {
 	s.close(goodbye)
 }
 
+// reset ends what is warm for a controller, whatever run it came with.
+func (a *Agent) reset(controller string) {
+	a.workers.closeIf(func(k workerKey) bool { return k.controller == controller })
+	if err := a.cfg.Runner.Close(); err != nil {
+		a.log.Warn("Warm servers could not be ended", "err", err)
+	}
+}
+
 // Running is the number of sub-tasks that run now.
 func (a *Agent) Running() int {
 	a.mu.Lock()
@@ -218,8 +230,12 @@ func journalID(dir string) (string, error) {
 	if b, err := os.ReadFile(path); err == nil && len(b) == 32 {
 		return string(b), nil
 	}
+	id := randomID()
+	return id, writeFile(path, []byte(id))
+}
+
+func randomID() string {
 	var raw [16]byte
 	_, _ = rand.Read(raw[:]) // never fails, see crypto/rand
-	id := hex.EncodeToString(raw[:])
-	return id, writeFile(path, []byte(id))
+	return hex.EncodeToString(raw[:])
 }

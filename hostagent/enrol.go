@@ -28,6 +28,7 @@ type Enrolment struct {
 	Port       int           // 0: the agent's own choice
 	Listen     string        // empty: where the SSH session arrived
 	Restart    bool
+	NoUnit     bool // install no systemd unit
 }
 
 // Enrol makes sure that an agent serves the home, started from this executable
@@ -55,17 +56,35 @@ func (h Home) Enrol(ctx context.Context, exe, version string, e Enrolment) (s *S
 	}
 	s = h.Serving()
 	listen := listenOn(e.Listen, arrivedAt(os.Getenv("SSH_CONNECTION")), s)
-	if s != nil && replace(s, exe, version, key.Public().(ed25519.PublicKey), e, listen) {
+	u := h.unit(e.NoUnit)
+	if s != nil && !replace(s, exe, version, key.Public().(ed25519.PublicKey), e, listen) {
+		return s, false, nil
+	}
+	if err := h.saveWishes(wishes{Port: e.Port, Listen: listen}); err != nil {
+		return nil, false, err
+	}
+	if s != nil {
+		inUnit := s.Unit != ""
+		if inUnit && u != nil { // its successor is to find the unit as it should be
+			_ = u.install(ctx)
+		}
 		if err := h.Stop(ctx, s); err != nil {
 			return nil, false, err
 		}
-		s = nil
+		if s = h.Serving(); inUnit && s != nil {
+			return s, true, nil
+		}
 	}
-	if s != nil {
-		return s, false, nil
+	var unitErr error
+	if u != nil {
+		if unitErr = u.start(ctx); unitErr == nil {
+			if s = h.Serving(); s != nil {
+				return s, true, nil
+			}
+		}
 	}
 	if err := h.start(ctx, exe, e.Port, listen); err != nil {
-		return nil, false, err
+		return nil, false, errors.Join(err, unitErr)
 	}
 	if s = h.Serving(); s == nil {
 		return nil, false, errors.New("the agent started and ended again at once; see its log in " + h.path("log"))

@@ -20,7 +20,8 @@ type Runner interface {
 	// ctx ends with cancel and timeout; Run returns when every process it
 	// started for the sub-task is gone (TERM, then KILL).
 	Run(ctx context.Context, env *Env, t *wire.Task) (*wire.Outcome, error)
-	// Close ends warm servers and whatever else Run left waiting.
+	// Close ends warm servers and whatever else Run left waiting. Run may be
+	// called again after it.
 	Close() error
 }
 

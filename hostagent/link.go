@@ -130,6 +130,11 @@ func (l *link) control(r *frame.Reader) bool {
 			l.mu.Lock()
 			l.drain = true
 			l.mu.Unlock()
+		case *wire.Reset:
+			l.slots.Go(func() { // ends when what was warm has ended
+				l.agent.reset(l.sess.key.controller)
+				l.say(&wire.Pong{})
+			})
 		case *wire.Goodbye:
 			return true
 		default:
@@ -204,6 +209,6 @@ func (a *Agent) hello() *wire.Hello {
 		BootID: a.bootID, JournalID: a.journalID, Clock: time.Now().UnixNano(),
 		Hostname: host, User: a.user, UID: int64(os.Getuid()),
 		System: runtime.GOOS, Arch: runtime.GOARCH, PID: int64(os.Getpid()),
-		Slots: wire.MaxSlots, Memory: m.Sys - m.HeapReleased,
+		Slots: wire.MaxSlots, Memory: m.Sys - m.HeapReleased, Digest: a.cfg.Digest, Transient: a.cfg.Transient,
 	}
 }

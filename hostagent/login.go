@@ -16,6 +16,15 @@ type Login struct {
 	Umask   int      `json:"umask"` // -1: the process's own
 	Home    string   `json:"home"`
 	Cwd     string   `json:"cwd"`
+	Groups  []int    `json:"groups,omitempty"` // supplementary groups
+	Limits  []Limit  `json:"limits,omitempty"` // of a process that the login started
+}
+
+// Limit is one resource limit, as /proc/PID/limits shows it.
+type Limit struct {
+	Name string `json:"name"` // such as NOFILE
+	Soft string `json:"soft"` // a number or "infinity"
+	Hard string `json:"hard"`
 }
 
 // sshOnly are variables that belong to one SSH connection, not to a login.
@@ -35,7 +44,44 @@ func CurrentLogin() Login {
 	if l.Cwd, _ = os.Getwd(); l.Cwd == "" {
 		l.Cwd = l.Home
 	}
+	l.Groups, _ = os.Getgroups()
+	// Our own soft limit of open files was raised when this process began; the
+	// shell that started us has what the login gave.
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", os.Getppid()))
+	if err != nil {
+		b, _ = os.ReadFile("/proc/self/limits")
+	}
+	l.Limits = parseLimits(string(b))
 	return l
+}
+
+// limitNames maps the kernel's names to those of setrlimit and systemd.
+var limitNames = map[string]string{
+	"Max cpu time": "CPU", "Max file size": "FSIZE", "Max data size": "DATA", "Max stack size": "STACK",
+	"Max core file size": "CORE", "Max resident set": "RSS", "Max processes": "NPROC", "Max open files": "NOFILE",
+	"Max locked memory": "MEMLOCK", "Max address space": "AS", "Max pending signals": "SIGPENDING",
+	"Max msgqueue size": "MSGQUEUE", "Max nice priority": "NICE", "Max realtime priority": "RTPRIO",
+}
+
+// parseLimits reads what /proc/PID/limits says.
+func parseLimits(text string) (list []Limit) {
+	for line := range strings.Lines(text) {
+		if len(line) < 26 {
+			continue
+		}
+		name, f := limitNames[strings.TrimSpace(line[:26])], strings.Fields(line[26:])
+		if name == "" || len(f) < 2 {
+			continue
+		}
+		word := func(s string) string {
+			if s == "unlimited" {
+				return "infinity"
+			}
+			return s
+		}
+		list = append(list, Limit{Name: name, Soft: word(f[0]), Hard: word(f[1])})
+	}
+	return list
 }
 
 func (h Home) saveLogin(l Login) error {

@@ -39,12 +39,19 @@ type Serving struct {
 	Listen   string    `json:"listen,omitempty"`
 	Agent    []byte    `json:"agent"` // its public key
 	Since    time.Time `json:"since"`
+	Unit     string    `json:"unit,omitempty"` // "system" or "user" unit that keeps it alive
 }
 
 // ServeOptions say how an agent listens.
 type ServeOptions struct {
 	Port   int    // 0: the one kept in the home, else a free one above 20000
 	Listen string // address to bind; empty: all; "none": no socket
+	// Unit is the systemd unit it runs in, "system" or "user". Its port and
+	// address are then those that the last enrolment left in the home.
+	Unit string
+	// Handover, when it fires, makes way for a successor: what Succeed starts.
+	Handover <-chan os.Signal
+	Succeed  func() error
 	// Ready is called once the agent listens.
 	Ready func(Serving)
 }
@@ -55,6 +62,10 @@ type ServeOptions struct {
 func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	if err := h.Open(); err != nil {
 		return err
+	}
+	if opt.Unit != "" {
+		w := h.loadWishes()
+		opt.Port, opt.Listen = w.Port, w.Listen
 	}
 	lock, err := h.lock(ctx, "lock", lockWait)
 	if err != nil {
@@ -70,7 +81,8 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 		return err
 	}
 	cfg.CacheDir, cfg.StagingDir, cfg.JournalDir = h.path("cache"), h.path("staging"), h.path("journal")
-	cfg.Login = h.loginSource()
+	runner := cfg.Runner
+	cfg.Login = h.loginSource(func() { _ = runner.Close() })
 	a, err := New(cfg)
 	if err != nil {
 		return err
@@ -79,44 +91,86 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	sweepJournals(cfg.JournalDir, time.Now(), nil)
 	s := Serving{
 		PID: os.Getpid(), Start: stage.ProcessStart(os.Getpid()), Version: cfg.Version, Protocol: wire.Version,
-		Agent: id.Public(), Listen: opt.Listen, Since: time.Now().UTC().Truncate(time.Second),
+		Agent: id.Public(), Listen: opt.Listen, Since: time.Now().UTC().Truncate(time.Second), Unit: opt.Unit,
 	}
 	s.Exe, _ = os.Executable()
+	g := &gate{home: h}
+	local, err := h.listenLocal()
+	if err != nil {
+		if opt.Listen == "none" {
+			return err
+		}
+		a.log.Warn("Controllers cannot come through SSH", "err", err)
+	}
 	var ep *session.Endpoint
 	var l *session.Listener
 	if opt.Listen != "none" {
 		udp, err := h.bind(opt)
 		if err != nil {
-			return err
+			return errors.Join(err, closeLocal(local))
 		}
 		ep = session.NewEndpoint(udp, id)
+		if n := ep.BufferShortfall(); n > 0 {
+			a.log.Warn("The kernel allows less UDP buffer than wanted (net.core.rmem_max); large transfers are slower", "missing_bytes", n)
+		}
 		s.Port = ep.Addr().Port
-		if l, err = ep.Listen((&gate{home: h}).allow); err != nil {
-			return errors.Join(err, ep.Close())
+		if l, err = ep.Listen(g.allow); err != nil {
+			return errors.Join(err, ep.Close(), closeLocal(local))
 		}
 	}
 	if err := h.saveServing(s); err != nil {
 		if ep != nil {
 			_ = ep.Close()
 		}
-		return err
+		return errors.Join(err, closeLocal(local))
 	}
 	a.log.Info("Agent serves", "port", s.Port, "version", s.Version, "pid", s.PID)
 	if opt.Ready != nil {
 		opt.Ready(s)
 	}
 	go a.exec.store.Prune(stage.MaxStoreBytes, stage.MaxStoreAge) // once; ends by itself
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	handover := make(chan struct{})
+	go func() { // ends with ctx
+		select {
+		case <-opt.Handover:
+			close(handover)
+			end()
+		case <-ctx.Done():
+		}
+	}()
 	var conns sync.WaitGroup
+	if local != nil {
+		conns.Go(func() { a.acceptLocal(ctx, local, id, g, &conns) }) // ends with local
+	}
 	if l == nil {
 		<-ctx.Done()
 	} else {
 		a.acceptAll(ctx, l, &conns)
 		_ = ep.Close() // links end; sub-tasks go on
 	}
+	_ = closeLocal(local)
 	lock.Close() // a successor may start now
 	a.log.Info("Agent ends", "running", a.Running())
+	select {
+	case <-handover:
+		if opt.Succeed != nil {
+			if err := opt.Succeed(); err != nil {
+				a.log.Error("Successor cannot be started", "err", err)
+			}
+		}
+	default:
+	}
 	conns.Wait()
 	return nil
+}
+
+func closeLocal(l *net.UnixListener) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
 }
 
 // acceptAll serves connections until ctx ends.
@@ -201,21 +255,6 @@ func (h Home) bind(opt ServeOptions) (*net.UDPConn, error) {
 	return nil, fmt.Errorf("finding a free UDP port: %w", last)
 }
 
-// loginSource reads the recorded login again when it changed.
-func (h Home) loginSource() func() Login {
-	var mu sync.Mutex
-	var mtime time.Time
-	l := h.loadLogin()
-	return func() Login {
-		mu.Lock()
-		defer mu.Unlock()
-		if st, err := os.Stat(h.path("login.json")); err == nil && !st.ModTime().Equal(mtime) {
-			mtime, l = st.ModTime(), h.loadLogin()
-		}
-		return l
-	}
-}
-
 func (h Home) saveServing(s Serving) error {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -250,14 +289,31 @@ func (h Home) Stop(ctx context.Context, s *Serving) error {
 	if !alive(s.PID, s.Start) {
 		return nil
 	}
-	if err := unix.Kill(s.PID, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+	signal := unix.SIGTERM
+	if s.Unit != "" { // its unit would start it again: it does so itself, with what is installed now
+		signal = unix.SIGUSR2
+	}
+	if err := unix.Kill(s.PID, signal); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("ending the agent: %w", err)
+	}
+	if s.Unit != "" {
+		return h.succeeded(ctx, s)
 	}
 	lock, err := h.lock(ctx, "lock", lockWait)
 	if err != nil {
 		return err
 	}
 	return lock.Close()
+}
+
+// succeeded waits until another agent than s serves.
+func (h Home) succeeded(ctx context.Context, s *Serving) error {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if n := h.Serving(); n != nil && n.PID != s.PID {
+			return nil
+		}
+	}
+	return fmt.Errorf("the agent in its unit made no way for another; see its log in %s", h.path("log"))
 }
 
 // Remove deletes the home and everything in it, and the copy of the program

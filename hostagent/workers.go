@@ -52,6 +52,9 @@ type worker struct {
 	w    *frame.Writer
 	wmu  sync.Mutex // guards w: Cancel comes from the side
 	idle *time.Timer
+	// groups is when the list of groups had last changed when it started: a
+	// worker from before has not the groups its user has now.
+	groups time.Time
 }
 
 func (w *worker) send(ms ...wire.Message) error {
@@ -76,11 +79,17 @@ func newWorkerPool(a *Agent) *workerPool {
 // get returns a warm worker or starts one.
 func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (*worker, error) {
 	key := keyOf(s, b)
+	groups := groupsChanged()
 	p.mu.Lock()
 	for n := len(p.warm[key]); n > 0; n = len(p.warm[key]) {
 		w := p.warm[key][n-1]
 		p.warm[key] = p.warm[key][:n-1]
 		if w.idle.Stop() {
+			if !w.groups.Equal(groups) {
+				p.count--
+				go w.proc.Close() // ends with the process, which is bounded
+				continue
+			}
 			select {
 			case <-w.proc.Done(): // died meanwhile
 				p.count--
@@ -101,7 +110,7 @@ func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (
 	}
 	p.count++
 	p.mu.Unlock()
-	w, err := p.start(ctx, key, b)
+	w, err := p.start(ctx, key, b, groups)
 	if err != nil {
 		p.mu.Lock()
 		p.count--
@@ -110,7 +119,7 @@ func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (
 	return w, err
 }
 
-func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become) (*worker, error) {
+func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, groups time.Time) (*worker, error) {
 	cfg := p.agent.cfg.Become
 	cfg.Log = p.agent.log
 	if login := p.agent.exec.login(); cfg.Env == nil {
@@ -122,7 +131,7 @@ func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become) (
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{key: key, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
+	w := &worker{key: key, groups: groups, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
 	hello := time.AfterFunc(workerHello, func() { _ = proc.Close() })
 	m, err := w.r.Read()
 	if !hello.Stop() || err != nil {

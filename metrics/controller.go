@@ -42,6 +42,7 @@ type Controller struct {
 	stagedBytes                    *prometheus.CounterVec
 	dropped                        *prometheus.CounterVec
 	skew                           prometheus.Histogram
+	bufferMissing                  prometheus.Gauge
 }
 
 // NewController returns the metrics of a controller of the given version.
@@ -83,6 +84,7 @@ func NewController(version string, protocol int) *Controller {
 	c.stagedBytes = counter("volant_staged_bytes_total", "Bytes of files moved for tasks: to hosts (sent), not needed there (spared), from hosts (received).", "what")
 	c.dropped = counter("volant_dropped_total", "Things thrown away because a bound was reached, by what.", "what")
 	c.skew = histogram("volant_clock_skew_seconds", "Absolute difference between a host's clock and the controller's.").WithLabelValues().(prometheus.Histogram)
+	c.bufferMissing = gauge("volant_udp_buffer_missing_bytes", "Bytes of UDP receive buffer that the kernel refused.").WithLabelValues()
 	info := gauge("volant_build_info", "Version and protocol of this binary; the value is 1.", "version", "protocol")
 	info.WithLabelValues(version, fmt.Sprint(protocol)).Set(1)
 	c.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -207,6 +209,13 @@ func (c *Controller) Dropped(what string) {
 func (c *Controller) Skew(d time.Duration) {
 	if c != nil {
 		c.skew.Observe(d.Abs().Seconds())
+	}
+}
+
+// BufferShortfall notes how many bytes of UDP buffer the kernel refused.
+func (c *Controller) BufferShortfall(n int) {
+	if c != nil {
+		c.bufferMissing.Set(float64(n))
 	}
 }
 

@@ -16,6 +16,8 @@ type Hello struct {
 	PID        int64  `cbor:"12,keyasint,omitempty"`
 	Slots      uint32 `cbor:"13,keyasint,omitempty"` // most slots the agent opens on a link
 	Memory     uint64 `cbor:"14,keyasint,omitempty"` // bytes the agent holds
+	Digest     string `cbor:"15,keyasint,omitempty"` // the first 16 hex digits of the SHA-256 of its program; empty where not known
+	Transient  bool   `cbor:"16,keyasint,omitempty"` // it ends with the run
 }
 
 // Welcome answers Hello and binds the link to a session.
@@ -68,6 +70,13 @@ type Drain struct {
 
 // Goodbye ends the session: the run is over, its workers and its journal go.
 type Goodbye struct{}
+
+// Reset ends what the agent keeps warm for the controller: workers under other
+// users and servers of interpreters. Sub-tasks that run are not touched.
+type Reset struct{}
+
+// Kind is KindReset.
+func (*Reset) Kind() Kind { return KindReset }
 
 // Kind is KindHello.
 func (*Hello) Kind() Kind { return KindHello }

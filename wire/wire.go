@@ -44,6 +44,7 @@ const (
 	KindWorker   Kind = 28 // worker to agent, its first frame
 	KindNoBlob   Kind = 29 // controller, slot
 	KindFileDone Kind = 30 // agent, slot: end of a file's pieces
+	KindReset    Kind = 31 // controller, control stream
 )
 
 // Message is one message of the protocol; always a pointer to a struct.
@@ -74,6 +75,7 @@ var messages = map[Kind]func() Message{
 	KindWorker:   func() Message { return new(Worker) },
 	KindNoBlob:   func() Message { return new(NoBlob) },
 	KindFileDone: func() Message { return new(FileDone) },
+	KindReset:    func() Message { return new(Reset) },
 }
 
 // New returns an empty message of kind k, or nil when the kind is unknown.

@@ -30,6 +30,10 @@ import (
 // Mark begins the line that carries a Reply.
 const Mark = "VOLANT-ENROL "
 
+// BridgeMark is the line behind which the output of `volant-agent bridge` is
+// datagrams of the agent that serves the home.
+const BridgeMark = "VOLANT-BRIDGE"
+
 // MaxLine bounds a Request or Reply line, in bytes.
 const MaxLine = 64 << 10
 
@@ -43,7 +47,17 @@ type Request struct {
 	Restart    bool              `json:"restart,omitempty"`  // replace a running agent even when it is current
 	NoUnit     bool              `json:"no_unit,omitempty"`  // do not install a systemd unit
 	Protocol   int               `json:"protocol,omitempty"` // the controller's wire version
+	// Transient makes the process that reads this request the agent, for as long
+	// as its standard input lasts: behind the Reply, QUIC datagrams travel on its
+	// standard input and output. "always", or "absent": only where no agent serves.
+	Transient string `json:"transient,omitempty"`
 }
+
+// Values of Request.Transient.
+const (
+	TransientAlways = "always"
+	TransientAbsent = "absent"
+)
 
 // Reply is what the agent answers, as Mark followed by one line of JSON.
 type Reply struct {
@@ -57,7 +71,10 @@ type Reply struct {
 	PID      int               `json:"pid"`               // of the serving agent
 	Home     string            `json:"home"`              // its directory
 	Started  bool              `json:"started"`           // this call started it
-	Error    string            `json:"error,omitempty"`   // why it could not be done; everything else is then empty
+	// Transient says that the process that answers is the agent: datagrams follow.
+	Transient bool   `json:"transient,omitempty"`
+	Unit      string `json:"unit,omitempty"`  // what keeps it alive: "system" or "user" unit of systemd, "" nothing
+	Error     string `json:"error,omitempty"` // why it could not be done; everything else is then empty
 }
 
 // WriteReply writes r as the agent does: a newline, so that a prompt left by a

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"volant/bootstrap/enrol"
 	"volant/hostagent"
+	"volant/hostagent/become"
 	"volant/wire"
 )
 
@@ -31,6 +35,9 @@ func (c *enrolCmd) Run() error {
 	req, err := enrol.ReadRequest(os.Stdin)
 	var rep enrol.Reply
 	if err == nil {
+		if h, herr := c.home(); herr == nil && (req.Transient == enrol.TransientAlways || req.Transient == enrol.TransientAbsent && h.Serving() == nil) {
+			return c.transient(h, req)
+		}
 		rep, err = c.enrol(ctx, req)
 	}
 	if err != nil {
@@ -50,7 +57,7 @@ func (c *enrolCmd) enrol(ctx context.Context, req enrol.Request) (enrol.Reply, e
 	}
 	s, started, err := h.Enrol(ctx, exe, wire.Release(), hostagent.Enrolment{
 		Controller: req.Controller, Name: req.Name, TTL: time.Duration(req.TTLSeconds) * time.Second,
-		Port: req.Port, Listen: req.Listen, Restart: req.Restart,
+		Port: req.Port, Listen: req.Listen, Restart: req.Restart, NoUnit: req.NoUnit,
 	})
 	if err != nil {
 		return enrol.Reply{}, err
@@ -65,9 +72,46 @@ func replyOf(h hostagent.Home, s *hostagent.Serving, started bool) enrol.Reply {
 	}
 	return enrol.Reply{
 		Agent: s.Agent, Port: s.Port, Address: address, BootID: hostagent.BootID(), Machine: hostagent.MachineHash(),
-		Version: s.Version, Protocol: s.Protocol, PID: s.PID, Home: string(h), Started: started,
+		Version: s.Version, Protocol: s.Protocol, PID: s.PID, Home: string(h), Started: started, Unit: s.Unit,
 	}
 }
+
+// transient makes this process an agent, for as long as the channel lasts.
+func (c *enrolCmd) transient(h hostagent.Home, req enrol.Request) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE) // what runs is finished without the channel
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.DiscardHandler)
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this executable: %w", err)
+	}
+	in, out, err := takeStdio()
+	if err != nil {
+		return err
+	}
+	answered := false
+	err = h.ServeTransient(ctx, hostagent.Config{
+		Runner: newRunner(log), Version: wire.Release(), Digest: digestOf(exe), Log: log,
+		Start: startWorker, Become: become.Config{Binary: exe, Dir: string(h), Log: log},
+	}, req.Controller, channel{in, out}, func(s hostagent.Serving) error {
+		answered = true
+		rep := replyOf(h, &s, true)
+		rep.Transient = true
+		return enrol.WriteReply(out, rep)
+	})
+	if err != nil && !answered {
+		return enrol.WriteReply(out, enrol.Reply{Error: err.Error()})
+	}
+	return err
+}
+
+// channel is the two directions of an SSH channel.
+type channel struct{ in, out *os.File }
+
+func (c channel) Read(p []byte) (int, error)  { return c.in.Read(p) }
+func (c channel) Write(p []byte) (int, error) { return c.out.Write(p) }
+func (c channel) Close() error                { return errors.Join(c.in.Close(), c.out.Close()) }
 
 type installCmd struct {
 	homeFlag

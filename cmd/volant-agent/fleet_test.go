@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -45,6 +46,14 @@ func (s sshTo) EnsureAgent(context.Context, bootstrap.Binaries, bootstrap.Enrolm
 func (sshTo) Run(context.Context, string, io.Reader) (bootstrap.Output, error) {
 	return bootstrap.Output{}, nil
 }
+func (sshTo) Bridge(context.Context, string) (io.ReadWriteCloser, error) {
+	return nil, errors.New("there is no bridge")
+}
+
+func (sshTo) Transient(context.Context, bootstrap.Binaries, bootstrap.Enrolment) (bootstrap.AgentInfo, io.ReadWriteCloser, error) {
+	return bootstrap.AgentInfo{}, nil, errors.New("there is no transient agent")
+}
+
 func (sshTo) Close() error { return nil }
 
 // newFleet makes a fleet whose SSH reaches what agent says.

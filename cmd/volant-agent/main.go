@@ -1,6 +1,7 @@
 // Command volant-agent is the agent on a managed host.
 //
 //	volant-agent enrol      read a controller's wishes on stdin (package bootstrap/enrol), see that an agent serves it
+//	volant-agent bridge     pass a controller's datagrams on from an SSH session
 //	volant-agent serve      run the agent of a home until SIGTERM
 //	volant-agent worker     speak frames on stdin and stdout, as another user's helper of an agent
 //	volant-agent install    put this binary into a home and start it
@@ -17,11 +18,15 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"volant/cmd/internal/manual"
+	"volant/wire"
 )
 
 type cli struct {
 	Enrol     enrolCmd     `cmd:"" help:"Enrol the controller described on standard input; for the bootstrap over SSH."`
 	Serve     serveCmd     `cmd:"" help:"Serve links until SIGTERM."`
+	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Pass datagrams between standard input and output and the agent of a home."`
 	Worker    workerCmd    `cmd:"" help:"Run sub-tasks for an agent over standard input and output."`
 	Job       jobCmd       `cmd:"" hidden:"" help:"Run a background job that standard input describes."`
 	Install   installCmd   `cmd:"" help:"Put this binary into a home and start it."`
@@ -29,12 +34,13 @@ type cli struct {
 	Keys      keysCmd      `cmd:"" help:"List or revoke the controllers that an agent serves."`
 	Uninstall uninstallCmd `cmd:"" help:"End the agent and remove everything it keeps."`
 	Version   versionCmd   `cmd:"" help:"Show the release and the protocol."`
+	Manual    manualCmd    `cmd:"" hidden:"" help:"Write the manual."`
 }
 
 func main() {
-	log.SetOutput(io.Discard) // quic-go writes there about socket buffers
+	log.SetOutput(io.Discard) // quic-go writes there about socket buffers; our own log does, too
 	var c cli
-	k, err := kong.New(&c, kong.Name("volant-agent"), kong.Description("The Volant agent of a managed host."), kong.UsageOnError())
+	k, err := kong.New(&c, kong.Name("volant-agent"), kong.Description("The Volant agent of a managed host."), kong.Help(manual.Printer(pages)), kong.UsageOnError())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "volant-agent:", err)
 		os.Exit(1)
@@ -45,4 +51,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "volant-agent:", err)
 		os.Exit(1)
 	}
+}
+
+type manualCmd struct{ manual.Cmd }
+
+// Run implements the command.
+func (c *manualCmd) Run(ctx *kong.Context) error {
+	return c.Write(os.Stdout, ctx.Kong, pages, wire.Release())
 }

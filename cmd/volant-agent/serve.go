@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"volant/bootstrap/enrol"
 	"volant/hostagent"
 	"volant/hostagent/become"
 	"volant/wire"
@@ -39,6 +43,7 @@ type serveCmd struct {
 	homeFlag
 	Port    int    `help:"UDP port; 0 keeps the one in use or chooses one." placeholder:"N"`
 	Listen  string `help:"Address to bind; none for no socket." placeholder:"ADDR"`
+	Unit    string `enum:"system,user," default:"" help:"The systemd unit it runs in: system or user."`
 	ReadyFD int    `name:"ready-fd" hidden:"" help:"Descriptor to say ready on."`
 	Debug   bool   `help:"Log more."`
 }
@@ -83,11 +88,45 @@ func (c *serveCmd) serve(ctx context.Context, say func(string)) error {
 	log := slog.New(slog.NewTextHandler(boundedLog{os.Stderr}, &slog.HandlerOptions{Level: level}))
 	cfg := hostagent.Config{
 		Runner: newRunner(log), Version: wire.Release(), Log: log,
-		Start: startWorker, Become: become.Config{Binary: exe, Dir: string(h), Log: log},
+		Digest: digestOf(exe), Start: startWorker, Become: become.Config{Binary: exe, Dir: string(h), Log: log},
 	}
-	return h.Serve(ctx, cfg, hostagent.ServeOptions{
-		Port: c.Port, Listen: c.Listen, Ready: func(hostagent.Serving) { say("ready") },
-	})
+	opt := hostagent.ServeOptions{Port: c.Port, Listen: c.Listen, Unit: c.Unit, Ready: func(hostagent.Serving) {
+		say("ready")
+		hostagent.Notify("READY=1\nMAINPID=" + strconv.Itoa(os.Getpid()))
+	}}
+	if c.Unit != "" {
+		handover := make(chan os.Signal, 1)
+		signal.Notify(handover, syscall.SIGUSR2)
+		opt.Handover = handover
+		opt.Succeed = func() error { return succeed(h, c.Unit) }
+	}
+	return h.Serve(ctx, cfg, opt)
+}
+
+// succeed starts the program that is installed now within our unit. It becomes
+// the unit's main process when it says that it is ready; we may run on.
+func succeed(h hostagent.Home, unit string) error {
+	cmd := exec.Command(filepath.Join(string(h), "bin", "volant-agent"), "serve", "--home", string(h), "--unit", unit)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting the successor: %w", err)
+	}
+	// Before we end: an ending main process is a service that failed.
+	hostagent.Notify("MAINPID=" + strconv.Itoa(cmd.Process.Pid))
+	go func() { _ = cmd.Wait() }() // ends with the successor, or this process
+	return nil
+}
+
+// digestOf is the beginning of the program's SHA-256: bootstrap names the file
+// by it.
+func digestOf(exe string) string {
+	if d, ok := strings.CutPrefix(filepath.Base(exe), "volant-agent-"); ok && len(d) == 16 {
+		if _, err := strconv.ParseUint(d, 16, 64); err == nil {
+			return d
+		}
+	}
+	return ""
 }
 
 // boundedLog keeps a log file small. The file is open for appending, so
@@ -165,12 +204,23 @@ func (c *uninstallCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if s := h.Serving(); s != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := h.Stop(ctx, s); err != nil {
-			return err
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return h.Uninstall(ctx)
+}
+
+type bridgeCmd struct {
+	homeFlag
+}
+
+// Run implements the command: the far end of a controller that comes through SSH.
+func (c *bridgeCmd) Run() error {
+	h, err := c.home()
+	if err != nil {
+		return err
 	}
-	return h.Remove()
+	return h.Bridge(os.Stdin, os.Stdout, func() error {
+		_, err := fmt.Printf("\n%s\n", enrol.BridgeMark)
+		return err
+	})
 }

@@ -27,6 +27,9 @@ type Target struct {
 	// Enrol are wishes for the agent: port, listen address. Controller and
 	// Protocol are filled in by the fleet.
 	Enrol enrol.Request
+	// Transient asks for an agent that ends with the run: enrol.TransientAlways,
+	// or enrol.TransientAbsent where none serves.
+	Transient string
 	// Reconnect is how long a lost link is tried again before the host is
 	// unreachable; 0: the fleet's.
 	Reconnect time.Duration
@@ -65,6 +68,9 @@ type Link interface {
 	// Reconnect drops the connection, asks SSH when the agent does not answer,
 	// and returns the host's boot id. It tries once, within ctx.
 	Reconnect(ctx context.Context) (bootID string, err error)
+	// Reset ends what the agent keeps warm for this controller, drops the
+	// connection and builds the path anew, over SSH.
+	Reset(ctx context.Context) error
 	// Info is what the agent said of itself when it was last met.
 	Info() wire.Hello
 }

@@ -43,7 +43,9 @@ type Config struct {
 	Dial func(ctx context.Context, o bootstrap.Options) (bootstrap.Session, error)
 	// Local starts the local session and returns the controller's end of its
 	// pipe; nil: there is none.
-	Local   func(ctx context.Context) (session.Conn, error)
+	Local func(ctx context.Context) (session.Conn, error)
+	// Warn shows something to the user that is no error; nil: it is logged.
+	Warn    func(text string)
 	Metrics *metrics.Controller // nil measures nothing
 	Log     *slog.Logger        // nil discards
 }
@@ -68,6 +70,27 @@ type Fleet struct {
 	links     map[linkKey]*hostLink
 	endpoints map[string]*session.Endpoint // by network, udp4 and udp6
 	closed    bool
+	slow      bool // the warning about SSH was given
+	small     bool // the warning about socket buffers was given
+}
+
+// viaSSH warns, once, of a host that UDP does not reach.
+func (f *Fleet) viaSSH(host, address string) {
+	f.mu.Lock()
+	said := f.slow
+	f.slow = true
+	f.mu.Unlock()
+	if !said {
+		f.warn(fmt.Sprintf("The agent on %s does not answer on UDP %s; it is reached through SSH, which is slower. (Said once.)", host, address))
+	}
+}
+
+func (f *Fleet) warn(text string) {
+	if f.cfg.Warn != nil {
+		f.cfg.Warn(text)
+		return
+	}
+	f.log.Warn(text)
 }
 
 // linkKey names a link: ten aliases of a machine share one.
@@ -210,8 +233,16 @@ func (f *Fleet) endpoint(ip net.IP) (*session.Endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a UDP socket: %w", err)
 	}
-	f.endpoints[network] = session.NewEndpoint(udp, f.id)
-	return f.endpoints[network], nil
+	e := session.NewEndpoint(udp, f.id)
+	f.endpoints[network] = e
+	if n := e.BufferShortfall(); n > 0 {
+		f.cfg.Metrics.BufferShortfall(n)
+		if !f.small {
+			f.log.Warn("The kernel allows less UDP buffer than wanted (net.core.rmem_max); large transfers are slower", "missing_bytes", n)
+		}
+		f.small = true
+	}
+	return e, nil
 }
 
 // watch probes links that have sub-tasks under way and drops the silent ones.

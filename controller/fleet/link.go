@@ -17,6 +17,14 @@ type builder interface {
 	// build returns a connection that is up. attempt counts from 0 since the
 	// link was last up, or ever.
 	build(ctx context.Context, attempt int) (*live, error)
+	// beside dials again while the connection that is up is suspected, as long
+	// as still says so.
+	beside(ctx context.Context, still func() bool) (*live, error)
+	// nobody says that nothing listens where the agent was.
+	nobody()
+	// anew makes the next build go back to SSH and replace an agent that cannot
+	// renew what a login gives.
+	anew(lv *live)
 }
 
 // hostLink is the link to one agent, over whatever connection is up.
@@ -126,6 +134,14 @@ func (l *hostLink) try(a *attempt, n int, bound time.Duration) {
 		defer cancel()
 	}
 	a.live, a.err = l.build.build(ctx, n)
+	l.finish(a)
+}
+
+// finish takes over what an attempt gave.
+func (l *hostLink) finish(a *attempt) {
+	if a.err == nil {
+		a.live.owner = l
+	}
 	l.mu.Lock()
 	l.attempt = nil
 	var cancels []wire.TaskID
@@ -156,6 +172,20 @@ func (l *hostLink) Reconnect(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return lv.hello.BootID, nil
+}
+
+// Reset implements Link.
+func (l *hostLink) Reset(ctx context.Context) error {
+	lv := l.current()
+	if lv != nil {
+		lv.reset(ctx)
+	}
+	l.build.anew(lv)
+	if lv != nil {
+		_ = lv.conn.Close(session.CodeReconnect, "reset")
+	}
+	_, err := l.get(ctx, time.Time{})
+	return err
 }
 
 // goodbye ends the session on the agent.

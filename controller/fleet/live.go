@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,12 +24,16 @@ type live struct {
 	f     *Fleet
 	conn  session.Conn
 	hello *wire.Hello
+	owner *hostLink    // set before any sub-task uses it
+	udp   *net.UDPAddr // where the agent was called; nil for every other way
 
 	ctlMu sync.Mutex // guards ctl
 	ctl   *frame.Writer
 
 	active  atomic.Int32 // sub-tasks under way
 	pinging atomic.Bool
+	// suspected: somebody looks whether the agent is still there.
+	suspected atomic.Bool
 	// draining: the agent ends soon, nothing new is to start here.
 	draining atomic.Bool
 
@@ -38,8 +43,9 @@ type live struct {
 	acks     []wire.TaskID
 	ackTimer *time.Timer
 	ended    map[wire.TaskID]chan struct{}
-	packets  uint64    // received when last looked at
-	heard    time.Time // when that number last grew
+	wasReset chan struct{} // closed by the Pong that answers Reset
+	packets  uint64        // received when last looked at
+	heard    time.Time     // when that number last grew
 }
 
 // slot is a stream over which the agent pulls sub-tasks.
@@ -51,7 +57,8 @@ type slot struct {
 
 // goLive shakes hands on a new connection. The link is up only when the
 // agent's first frame has come.
-func (f *Fleet) goLive(ctx context.Context, conn session.Conn) (*live, error) {
+// A link beside another goes no further when still says that it is not needed.
+func (f *Fleet) goLive(ctx context.Context, conn session.Conn, still func() bool) (*live, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helloTimeout, errors.New("the agent does not answer"))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close(session.CodeProtocol, "no Hello") })
@@ -73,6 +80,9 @@ func (f *Fleet) goLive(ctx context.Context, conn session.Conn) (*live, error) {
 	if h.Version < wire.MinVersion || h.MinVersion > wire.Version {
 		lv.say(&wire.Refused{Code: wire.RefusedVersion, Text: "no common protocol version"})
 		return nil, &versionError{agent: h}
+	}
+	if still != nil && !still() {
+		return nil, errors.New("the agent was heard of again")
 	}
 	w := &wire.Welcome{
 		Version: min(h.Version, wire.Version), Controller: f.cfg.Name, Run: f.run, SessionKey: f.key[:],
@@ -240,6 +250,12 @@ func (lv *live) control(r *frame.Reader) {
 		switch m := m.(type) {
 		case *wire.Pong:
 			lv.f.cfg.Metrics.RoundTrip(lv.conn.RTT())
+			lv.mu.Lock()
+			if m.N == 0 && lv.wasReset != nil {
+				close(lv.wasReset)
+				lv.wasReset = nil
+			}
+			lv.mu.Unlock()
 		case *wire.Ended:
 			lv.mu.Lock()
 			c := lv.ended[m.ID]
@@ -327,6 +343,7 @@ func (lv *live) probe(now time.Time) {
 	case silent > lv.f.cfg.Silence*2/5 && lv.pinging.CompareAndSwap(false, true):
 		lv.f.wg.Go(func() { // ends when written, or with the connection
 			defer lv.pinging.Store(false)
+			lv.expect() // never stopped: it looks once
 			lv.say(&wire.Ping{N: uint64(now.UnixNano())})
 		})
 	}

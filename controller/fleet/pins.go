@@ -26,6 +26,8 @@ type pin struct {
 	Home      string            `json:"home,omitempty"`
 	Version   string            `json:"version,omitempty"`
 	Enrolled  time.Time         `json:"enrolled"`
+	Way       string            `json:"way,omitempty"`   // "ssh": calls were not answered
+	Called    time.Time         `json:"called,omitzero"` // when that was
 }
 
 // pinStore keeps pins below the state directory, 0600. Without a directory

@@ -23,6 +23,7 @@ type exchange struct {
 	r    *Request
 	sent *wire.Hello // the agent it was last sent to; nil: not yet
 	ans  Answer
+	due  *time.Timer // looks after the agent when it does not answer
 	// broken counts slots lost while the link stayed up.
 	broken int
 	got    struct { // of the file being received
@@ -185,6 +186,8 @@ func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, ag
 	if !asking {
 		x.sent = lv.hello
 	}
+	x.due = lv.expect()
+	defer x.met()
 	if err := s.w.Flush(); err != nil {
 		return nil, false, &lostSlot{err}
 	}
@@ -198,12 +201,20 @@ func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, ag
 	return body, false, err
 }
 
+// met says that the agent answered.
+func (x *exchange) met() {
+	if x.due != nil {
+		x.due.Stop()
+	}
+}
+
 // state reads what the agent knows of a sub-task that was sent before.
 func (x *exchange) state(lv *live, s *slot) (again bool, err error) {
 	m, err := s.r.Read()
 	if err != nil {
 		return false, &lostSlot{err}
 	}
+	x.met()
 	st, ok := m.(*wire.State)
 	if !ok || st.ID != x.r.Task.ID {
 		return false, &lostSlot{fmt.Errorf("%s where State was due", m.Kind())}
@@ -241,6 +252,7 @@ func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error
 		if err != nil {
 			return nil, &lostSlot{err}
 		}
+		x.met()
 		switch m := m.(type) {
 		case *wire.Want:
 			if err := x.serve(ctx, s, m); err != nil {

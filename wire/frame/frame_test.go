@@ -47,6 +47,7 @@ func samples() []wire.Message {
 		&wire.Started{Group: 77}, &wire.Output{Stream: 2, Data: []byte("err")}, &wire.Result{Data: []byte{0xa0}, More: true},
 		&wire.Ack{ID: id}, &wire.Cancel{ID: id}, &wire.Worker{Version: 1, UID: 0, User: "root", PID: 8},
 		&wire.NoBlob{Hash: h, Text: "gone", Lost: true}, &wire.FileDone{Size: 3, Hash: h, Text: "t"},
+		&wire.Reset{},
 	}
 }
 

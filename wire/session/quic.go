@@ -21,32 +21,58 @@ const (
 	wantBuffer       = 7 << 20 // bytes of socket buffer asked for; the kernel may give less
 )
 
-// Endpoint is a UDP socket that dials and accepts connections: one per process
-// and address family.
+// Endpoint is a socket that dials and accepts connections: one UDP socket per
+// process and address family, or a tunnel.
 type Endpoint struct {
-	id  *Identity
-	udp *net.UDPConn
-	tr  *quic.Transport
+	id     *Identity
+	conn   net.PacketConn
+	tr     *quic.Transport
+	packet uint16 // bytes of the first packets; 0: quic-go's default
+	// buffer is the receive buffer the kernel gave, in bytes; 0: not known.
+	buffer int
 }
 
 // NewEndpoint takes over udp.
 func NewEndpoint(udp *net.UDPConn, id *Identity) *Endpoint {
 	_ = udp.SetReadBuffer(wantBuffer) // best effort: less only costs speed
 	_ = udp.SetWriteBuffer(wantBuffer)
-	rk := quic.StatelessResetKey(id.resetKey())
-	return &Endpoint{id: id, udp: udp, tr: &quic.Transport{Conn: udp, StatelessResetKey: &rk}}
+	e := newEndpoint(udp, id)
+	e.buffer = receiveBuffer(udp)
+	return e
 }
 
-// Addr is the local address.
-func (e *Endpoint) Addr() *net.UDPAddr { return e.udp.LocalAddr().(*net.UDPAddr) }
+func newEndpoint(conn net.PacketConn, id *Identity) *Endpoint {
+	rk := quic.StatelessResetKey(id.resetKey())
+	return &Endpoint{id: id, conn: conn, tr: &quic.Transport{Conn: conn, StatelessResetKey: &rk}}
+}
+
+// Addr is the local address; nil for a tunnel.
+func (e *Endpoint) Addr() *net.UDPAddr {
+	a, _ := e.conn.LocalAddr().(*net.UDPAddr)
+	return a
+}
+
+// BufferShortfall is how many bytes of receive buffer the kernel refused; 0
+// when it gave what was asked for, or nothing is known of it.
+func (e *Endpoint) BufferShortfall() int {
+	if e.buffer == 0 {
+		return 0
+	}
+	return max(0, wantBuffer-e.buffer)
+}
 
 // Close ends every connection and the socket.
 func (e *Endpoint) Close() error {
-	return errors.Join(e.tr.Close(), e.udp.Close())
+	err := errors.Join(e.tr.Close(), e.conn.Close())
+	if errors.Is(err, net.ErrClosed) { // a tunnel whose stream ended first
+		return nil
+	}
+	return err
 }
 
-func quicConfig(dialler bool) *quic.Config {
+func (e *Endpoint) quicConfig(dialler bool) *quic.Config {
 	c := &quic.Config{
+		InitialPacketSize:     e.packet,
 		HandshakeIdleTimeout:  handshakeTimeout,
 		MaxIdleTimeout:        idleTimeout,
 		MaxIncomingStreams:    wire.MaxSlots + 16,
@@ -61,13 +87,13 @@ func quicConfig(dialler bool) *quic.Config {
 // Dial connects to addr and checks that the peer owns the pinned key: ErrPin
 // when it owns another. The connection is up only when its first frame has
 // come: until then the other side may still refuse.
-func (e *Endpoint) Dial(ctx context.Context, addr *net.UDPAddr, pin ed25519.PublicKey) (Conn, error) {
+func (e *Endpoint) Dial(ctx context.Context, addr net.Addr, pin ed25519.PublicKey) (Conn, error) {
 	c, err := e.tr.Dial(ctx, addr, e.id.tlsConfig(func(k ed25519.PublicKey) error {
 		if !pin.Equal(k) {
 			return ErrPin
 		}
 		return nil
-	}), quicConfig(true))
+	}), e.quicConfig(true))
 	if err != nil {
 		return nil, fmt.Errorf("dialling %s: %w", addr, mapErr(err))
 	}
@@ -79,9 +105,9 @@ type Listener struct{ l *quic.Listener }
 
 // Listen accepts peers whose key allow accepts; allow must not block for long.
 func (e *Endpoint) Listen(allow func(ed25519.PublicKey) error) (*Listener, error) {
-	l, err := e.tr.Listen(e.id.tlsConfig(allow), quicConfig(false))
+	l, err := e.tr.Listen(e.id.tlsConfig(allow), e.quicConfig(false))
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", e.Addr(), err)
+		return nil, fmt.Errorf("listening on %s: %w", e.conn.LocalAddr(), err)
 	}
 	return &Listener{l: l}, nil
 }

@@ -43,6 +43,31 @@ func endpoint(t *testing.T, id *Identity) *Endpoint {
 // pairs make the two ends of a connection: the agent's and the controller's.
 var pairs = map[string]func(t *testing.T) (agent, controller Conn){
 	"pipe": func(*testing.T) (Conn, Conn) { return Pipe() },
+	"tunnel": func(t *testing.T) (Conn, Conn) {
+		a, c := identity(t), identity(t)
+		x, y := net.Pipe()
+		ea, ec := NewTunnel(x, a), NewTunnel(y, c)
+		t.Cleanup(func() {
+			for _, e := range []*Endpoint{ea, ec} {
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		l, err := ea.Listen(func(ed25519.PublicKey) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		cc, err := ec.Dial(t.Context(), TunnelAddr, a.Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ac, err := l.Accept(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ac, cc
+	},
 	"quic": func(t *testing.T) (Conn, Conn) {
 		a, c := identity(t), identity(t)
 		ea, ec := endpoint(t, a), endpoint(t, c)
@@ -68,6 +93,28 @@ var pairs = map[string]func(t *testing.T) (agent, controller Conn){
 		}
 		return ac, cc
 	},
+}
+
+// TestTunnelEnds: the end of the stream is the end of the connection, at once.
+func TestTunnelEnds(t *testing.T) {
+	a, c := identity(t), identity(t)
+	x, y := net.Pipe()
+	ea, ec := NewTunnel(x, a), NewTunnel(y, c)
+	defer ea.Close()
+	defer ec.Close()
+	if _, err := ea.Listen(func(ed25519.PublicKey) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	cc, err := ec.Dial(t.Context(), TunnelAddr, a.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	select {
+	case <-cc.Context().Done():
+	case <-time.After(2 * time.Second):
+		t.Error("the connection outlives its stream")
+	}
 }
 
 func both(t *testing.T, test func(t *testing.T, agent, controller Conn)) {

@@ -1,0 +1,95 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"volant/wire"
+	"volant/wire/session"
+)
+
+// QUIC acknowledges what was sent within a round trip and 25 ms, whatever the
+// agent is busy with. When nothing at all comes back the agent is looked after:
+//
+//	sent --250 ms or 10 RTT--> Ping, and ask whether anything listens there
+//	     --1 s-------------> dial beside; what is up first counts
+//	     --Silence---------> given up
+const (
+	knockAfter = 250 * time.Millisecond
+	dialAfter  = time.Second
+	listenStep = 20 * time.Millisecond
+)
+
+// expect is called before something is sent. The timer is stopped by whoever
+// sees an answer; else it looks after the agent.
+func (lv *live) expect() *time.Timer {
+	if lv.conn.Peer() == nil {
+		return nil
+	}
+	n := lv.conn.Received()
+	return time.AfterFunc(max(knockAfter, 10*lv.conn.RTT()), func() { lv.suspect(n) })
+}
+
+// suspect looks after an agent from which nothing has come since n packets.
+func (lv *live) suspect(n uint64) {
+	if lv.conn.Received() != n || !lv.alive() || !lv.suspected.CompareAndSwap(false, true) {
+		return
+	}
+	defer lv.suspected.Store(false)
+	ctx, cancel := context.WithCancel(lv.f.ctx)
+	defer cancel()
+	defer context.AfterFunc(lv.conn.Context(), cancel)()
+	still := func() bool { return lv.alive() && lv.conn.Received() == n }
+	lv.f.log.Debug("Agent does not answer", "remote", lv.conn.RemoteAddr())
+	go lv.say(&wire.Ping{N: uint64(time.Now().UnixNano())}) // ends when written, or with the connection
+	begin := time.Now()
+	if lv.udp != nil && knock(ctx, lv.udp) && still() {
+		lv.f.log.Info("Agent is gone, dialling again", "remote", lv.conn.RemoteAddr())
+		lv.owner.build.nobody()
+		_ = lv.conn.Close(session.CodeSilent, "nothing listens there any more")
+		return
+	}
+	for ; time.Since(begin) < dialAfter-knockAfter; time.Sleep(listenStep) {
+		if !still() || ctx.Err() != nil {
+			return
+		}
+	}
+	lv.owner.beside(lv, still)
+}
+
+// beside dials the agent of a silent connection anew, and takes the new one
+// when it is up first.
+func (l *hostLink) beside(old *live, still func() bool) {
+	l.mu.Lock()
+	if l.attempt != nil || l.live != old || l.f.ctx.Err() != nil {
+		l.mu.Unlock()
+		return
+	}
+	a := &attempt{done: make(chan struct{})}
+	l.attempt = a
+	l.mu.Unlock()
+	a.live, a.err = l.build.beside(l.f.ctx, still)
+	l.finish(a)
+	if a.err == nil {
+		l.f.log.Info("Link is silent, another took over", "remote", old.conn.RemoteAddr())
+		_ = old.conn.Close(session.CodeSilent, "silent; another link took over")
+	}
+}
+
+// reset ends what is warm on the agent, waiting for that a little.
+func (lv *live) reset(ctx context.Context) {
+	c := make(chan struct{})
+	lv.mu.Lock()
+	lv.wasReset = c
+	lv.mu.Unlock()
+	lv.say(&wire.Reset{})
+	select {
+	case <-c:
+	case <-ctx.Done():
+	case <-lv.conn.Context().Done():
+	case <-time.After(resetTimeout):
+	}
+}
+
+// resetTimeout bounds the wait for warm processes to end.
+const resetTimeout = 5 * time.Second

@@ -1,0 +1,22 @@
+package session
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// receiveBuffer is the size of the socket's receive buffer as the kernel gave
+// it; 0 when it cannot be known. The kernel doubles what it is asked for.
+func receiveBuffer(udp *net.UDPConn) (size int) {
+	raw, err := udp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF); err == nil {
+			size = n / 2
+		}
+	})
+	return size
+}
