@@ -81,6 +81,8 @@ type Plugin struct {
 	// Markup says that arguments may be value.Markup, as those of a Lazy one
 	// may. Otherwise it arrives as string.
 	Markup bool
+	// Keys says that of a dict given as first argument only the keys are read.
+	Keys bool
 	// Embedded says that positional string literals that look like templates
 	// arrive as *value.Template (lookup, query).
 	Embedded bool

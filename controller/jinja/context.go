@@ -276,24 +276,31 @@ func (a Args) firstMarker() *value.Undefined {
 	return nil
 }
 
+// kindOfArgs is what a function's arguments may be, see Plugin.
+type kindOfArgs struct{ lazy, embedded, markup, keys bool }
+
+func (p *Plugin) args() kindOfArgs {
+	return kindOfArgs{p.Lazy, p.Embedded, p.Lazy || p.Markup, p.Keys}
+}
+
 // ready prepares arguments for a function: text as string and, unless lazy,
 // containers rendered all through. The error is a marker found in one.
-func (c *Context) ready(a *Args, lazy, embedded, markup bool) error {
+func (c *Context) ready(a *Args, k kindOfArgs) error {
 	one := func(v any) (any, error) {
 		switch x := v.(type) {
 		case string, int64, bool, nil, *value.Undefined:
 			return v, nil
 		case *value.Template:
-			if embedded && LooksTemplate(x.Text) {
+			if k.embedded && LooksTemplate(x.Text) {
 				return v, nil
 			}
 			return x.Text, nil
 		case value.Markup:
-			if !markup {
+			if !k.markup {
 				return string(x), nil
 			}
 		case *value.List, *value.Dict, value.Tuple, *value.Set, Mapping:
-			if !lazy {
+			if !k.lazy {
 				if _, ok := x.(Mapping); ok {
 					return v, nil
 				}
@@ -303,14 +310,17 @@ func (c *Context) ready(a *Args, lazy, embedded, markup bool) error {
 		return v, nil
 	}
 	for i, v := range a.Pos {
+		if _, isDict := v.(*value.Dict); isDict && i == 0 && k.keys {
+			continue
+		}
 		n, err := one(v)
 		if err != nil {
 			return err
 		}
 		a.Pos[i] = n
 	}
-	for i, k := range a.Kw {
-		n, err := one(k.Value)
+	for i, kw := range a.Kw {
+		n, err := one(kw.Value)
 		if err != nil {
 			return err
 		}
@@ -326,7 +336,7 @@ func (c *Context) plugin(pl *Plugin, kind string, a Args) (any, error) {
 			return u, nil
 		}
 	}
-	v, err := any(nil), c.ready(&a, pl.Lazy, pl.Embedded, pl.Lazy || pl.Markup)
+	v, err := any(nil), c.ready(&a, pl.args())
 	if err == nil {
 		v, err = pl.Call(c, a)
 	} else if u, ok := err.(*value.Undefined); ok {
@@ -424,7 +434,7 @@ func (c *Context) call(fn any, a Args) (any, error) {
 					return u, nil
 				}
 			}
-			if err := c.ready(&a, fn.Lazy, fn.Embedded, fn.Lazy || fn.Markup); err != nil {
+			if err := c.ready(&a, fn.args()); err != nil {
 				return c.caught(err)
 			}
 		}
@@ -457,7 +467,7 @@ func (c *Context) callMethod(recv any, m *method, a Args) (any, error) {
 	if u := a.firstMarker(); u != nil {
 		return u, nil
 	}
-	if err := c.ready(&a, m.lazy, false, true); err != nil {
+	if err := c.ready(&a, kindOfArgs{lazy: m.lazy, markup: true}); err != nil {
 		return c.caught(err)
 	}
 	v, err := m.call(c, recv, a)

@@ -211,9 +211,12 @@ func filterTable() map[string]*Plugin {
 	} {
 		t[name] = &Plugin{Name: "ansible.builtin." + name, Call: call}
 	}
-	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list")
+	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list int float")
 	mark(t, func(p *Plugin) { p.Markers = true }, "default d")
-	mark(t, func(p *Plugin) { p.Markup = true }, "pprint capitalize lower upper string e escape forceescape center trim indent truncate format")
+	mark(t, func(p *Plugin) { p.Keys = true }, "sort unique min max sum join batch slice reverse")
+	for _, p := range t {
+		p.Markup = true
+	}
 	return t
 }
 

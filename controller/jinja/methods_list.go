@@ -161,12 +161,15 @@ var listMethods = lazily(methods(map[string]func(*Context, any, []any) (any, err
 		if err != nil {
 			return nil, err
 		}
-		l.Items, err = c.sorted(items, func(v any) (any, error) {
+		sorted, err := c.sorted(items, func(v any) (any, error) {
 			if a[0] == nil {
 				return v, nil
 			}
 			return c.call(a[0], Args{Pos: []any{v}})
 		}, value.Truth(a[1]))
+		if err == nil {
+			l.Items = sorted
+		}
 		return nil, err
 	},
 	"index(value, start=None, stop=None, /)": func(c *Context, r any, a []any) (any, error) {

@@ -364,6 +364,8 @@ func subscriptError(v any) error {
 	switch v.(type) {
 	case *value.List, value.Tuple:
 		return value.TypeErrorf("list indices must be integers or slices, not str")
+	case *jinja.Range:
+		return value.TypeErrorf("range indices must be integers or slices, not str")
 	case string:
 		return value.TypeErrorf("string indices must be integers, not 'str'")
 	}

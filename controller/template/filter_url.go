@@ -113,11 +113,9 @@ func (u splitURL) hostPort() (host, port any, err error) {
 func urlsplitFilter(_ *jinja.Context, a []any) (any, error) {
 	in, ok := value.Text(a[0])
 	switch {
-	case a[0] == nil: // the parts of no bytes
-		in = ""
 	case !ok && !value.Hashable(a[0]):
 		return nil, value.TypeErrorf("unhashable type: '%s'", lazyName(a[0]))
-	case !ok:
+	case !ok && value.Truth(a[0]): // what is empty gives the parts of no bytes
 		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'decode'", lazyName(a[0]))
 	}
 	u, err := parseURL(in)

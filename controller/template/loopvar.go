@@ -18,6 +18,10 @@ func (s *Scope) held(raw, out any, depth int) any {
 		if text, ok := out.(string); ok && text == src.Text && !possiblyTemplate(text) {
 			return src
 		}
+	case *value.Vault:
+		if _, ok := out.(string); ok {
+			return src
+		}
 	case *value.List:
 		o, ok := out.(*value.List)
 		if !ok || len(o.Items) != len(src.Items) { // something was omitted

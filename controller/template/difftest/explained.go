@@ -31,6 +31,8 @@ func Explained(text string, reference, ours Answer) string {
 		return setOrder
 	case reference.Error == "" || ours.Error == "":
 		return ""
+	case strings.HasSuffix(reference.Error, ": list indices must be integers or slices, not str") && strings.Contains(text, ".pop("):
+		return lazyKind
 	case lazyName.Replace(reference.Error) == lazyName.Replace(ours.Error):
 		return lazyKind
 	case strings.HasSuffix(reference.Error, "is unsupported for variable storage.") && reference.Class != ours.Class:
