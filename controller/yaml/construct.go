@@ -12,6 +12,7 @@ import (
 
 const (
 	maxDepth   = 500       // of nested collections
+	maxAliased = 1 << 20   // values that aliases repeat: whatever walks the document walks them all
 	maxEntries = 4_000_000 // of all mappings, merged entries included
 )
 
@@ -37,6 +38,9 @@ type constructor struct {
 	depth   int
 	entries int
 	made    map[*yamlv4.Node]any // anchored nodes: shared by their aliases
+	size    map[*yamlv4.Node]int // how many values those hold, their aliases followed
+	values  int                  // made so far, aliases followed
+	aliased int                  // of them those that only aliases repeat
 	open    map[*yamlv4.Node]bool
 	flat    map[*yamlv4.Node][]pair // mappings with their merges
 }
@@ -89,18 +93,23 @@ func kindName(n *yamlv4.Node) string {
 
 // object makes the value of a node.
 func (c *constructor) object(n *yamlv4.Node) (any, error) {
+	at := n
 	if n.Kind == yamlv4.AliasNode {
 		n = n.Alias
 	}
 	if n.Anchor != "" {
 		if v, ok := c.made[n]; ok {
+			c.values += c.size[n]
+			if c.aliased += c.size[n]; c.aliased > maxAliased {
+				return nil, &errMarked{problem: "the document's aliases repeat too many values", line: at.Line, column: at.Column, own: true}
+			}
 			return v, nil
 		}
 		if c.open[n] {
 			return nil, marked(n, "", "found unconstructable recursive node")
 		}
 		if c.open == nil {
-			c.open, c.made = map[*yamlv4.Node]bool{}, map[*yamlv4.Node]any{}
+			c.open, c.made, c.size = map[*yamlv4.Node]bool{}, map[*yamlv4.Node]any{}, map[*yamlv4.Node]int{}
 		}
 		c.open[n] = true
 		defer delete(c.open, n)
@@ -108,10 +117,12 @@ func (c *constructor) object(n *yamlv4.Node) (any, error) {
 	if c.depth++; c.depth > maxDepth {
 		return nil, &errMarked{problem: "the document is nested too deeply", line: n.Line, column: n.Column, own: true}
 	}
+	before := c.values
+	c.values++
 	v, err := c.tagged(n, tag(n))
 	c.depth--
 	if err == nil && n.Anchor != "" {
-		c.made[n] = v
+		c.made[n], c.size[n] = v, c.values-before
 	}
 	return v, err
 }
