@@ -36,9 +36,9 @@ func debug(_ context.Context, r *Run) (Result, error) {
 		return res, nil
 	}
 	if name, _ := args.Str("var"); name != "" {
-		source, ok := r.RawArgs.Get("var")
-		if text, isText := value.Text(source); !ok || !isText || text != name {
-			source = args.Lookup("var") // itself the result of a template: data, which is refused
+		source := r.RawArgs.Lookup("var")
+		if _, ok := source.(*value.Template); !ok {
+			source = args.Lookup("var") // data, which is refused
 		}
 		v, err := r.Controller.Expression(source)
 		if err != nil {

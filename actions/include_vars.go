@@ -134,6 +134,11 @@ func (l *varsLoad) load(file string, vars *value.Dict, check bool) (problem stri
 	case nil:
 	case *value.Dict:
 		vars.Update(v)
+		if len(l.files) == 0 {
+			vars.Places = v.Places
+		} else {
+			vars.Places = nil
+		}
 	default:
 		return file + " must be stored as a dictionary/hash", nil
 	}

@@ -105,6 +105,11 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 		out.Dict.Set(lazy, v)
 	}
 	if short == "set_fact" {
+		it.out.held = value.NewDict(out.Dict.Len())
+		for k, v := range out.Dict.All() {
+			it.out.held.Set(k, s.Held(args.Lookup(k), v))
+		}
+		it.out.held.Places = it.task.Args.Places
 		if err := it.renderKeys(s, out.Dict); err != nil {
 			return err
 		}
@@ -134,14 +139,19 @@ func (it *item) renderKeys(s *template.Scope, args *value.Dict) error {
 		if !strings.Contains(name, "{{") {
 			continue
 		}
-		v, _, err := s.Render(value.NewTemplate(name, it.task.Args.KeyPos(name)))
+		pos := it.task.Args.KeyPos(name)
+		v, _, err := s.Render(value.NewTemplate(name, pos))
 		if err != nil {
 			return err
 		}
+		if it.names == nil {
+			it.names = map[string]value.Pos{}
+		}
+		it.names[text(v)] = pos
 		out := value.NewDict(args.Len())
 		for old, e := range args.All() {
 			if old == k {
-				old = text(v)
+				old = v
 			}
 			out.Set(old, e)
 		}

@@ -184,7 +184,7 @@ func (it *item) takeFacts(v *vars.Context, res Dict) {
 	if short == "set_fact" || short == "include_vars" {
 		for k, f := range facts.All() {
 			if n, ok := value.Text(k); ok {
-				v.Set(n, f, it.touched || it.args.Marked[n])
+				v.Set(n, it.out.fact(n, f), it.touched || it.args.Marked[n])
 			}
 		}
 		return
@@ -238,7 +238,11 @@ func (it *item) badName() error {
 	}
 	for k := range it.args.Dict.All() {
 		if name := text(k); name != "cacheable" {
-			if err := playbook.CheckVariableName(k, it.task.Args.KeyPos(name)); err != nil {
+			pos, rendered := it.names[name]
+			if !rendered {
+				pos = it.task.Args.KeyPos(name)
+			}
+			if err := playbook.CheckVariableName(k, pos); err != nil {
 				return err
 			}
 		}

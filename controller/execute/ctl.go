@@ -96,6 +96,10 @@ func texts(v any) []string {
 
 // Find implements actions.Controller.
 func (c *local) Find(dir, name string) (string, error) {
+	if name == "" {
+		c.warn(events.Warning{Msg: `Invalid request to find a file that matches a "null" value`})
+		return "", fileNotFound("", nil)
+	}
 	path, tried, ok := c.scope(c.ctx, c.v).FindFile(dir, name)
 	if ok {
 		return path, nil
@@ -105,7 +109,10 @@ func (c *local) Find(dir, name string) (string, error) {
 
 // fileNotFound is the reference's error for a missing controller file.
 func fileNotFound(name string, tried []string) error {
-	msg := fmt.Sprintf("Could not find or access '%s'", name)
+	msg := "Could not find file"
+	if name != "" {
+		msg = fmt.Sprintf("Could not find or access '%s'", name)
+	}
 	if len(tried) > 0 {
 		msg += "\nSearched in:\n\t" + strings.Join(tried, "\n\t")
 	}

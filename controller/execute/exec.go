@@ -34,8 +34,9 @@ type exec struct {
 
 	deprecations []events.Deprecation
 	timing       events.Timing
-	itemsMarked  bool // a managed host had a say in the loop's items
-	touched      bool // a sub-task ran: the result is the host's
+	itemsMarked  bool  // a managed host had a say in the loop's items
+	held         []any // what the loop variable holds for each item
+	touched      bool  // a sub-task ran: the result is the host's
 }
 
 func (x *exec) warn(w events.Warning) {
@@ -152,6 +153,7 @@ func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
 			return nil, true, fault.New(fault.Generic, k.Pos, "The `loop` value must resolve to a 'list', not '%s'.", value.TypeName(v)).
 				WithHelp("Provide a list of items/templates, or a template resolving to a list.")
 		}
+		x.held = s.LoopVars("", k.Value, l.Items)
 		return l.Items, true, nil
 	}
 	dir := "files"
@@ -162,6 +164,7 @@ func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
 		dir = "vars"
 	}
 	items, x.itemsMarked, err = s.With(with, k.Value, dir)
+	x.held = s.LoopVars(with, k.Value, items)
 	return items, true, err
 }
 
@@ -257,15 +260,13 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 	o := &outcome{loop: true, task: x.ev}
 	list := &value.List{}
 	register := text0(x.task.Keywords.Value(playbook.Register))
-	with, _ := value.Text(x.task.Keywords.Value(playbook.LoopWith))
-	held := x.scope(ctx, x.vars).LoopVars(with, x.task.Keywords.Value(playbook.Loop), items)
 	for i, item := range items {
 		if i > 0 && lv.pause > 0 && !sleep(ctx, lv.pause) {
 			break
 		}
 		v := x.vars.Clone()
 		v.Set("ansible_loop_var", lv.name, false)
-		v.Set(lv.name, held[i], x.itemsMarked)
+		v.Set(lv.name, x.held[i], x.itemsMarked)
 		if lv.index != "" {
 			v.Set("ansible_index_var", lv.index, false)
 			v.Set(lv.index, int64(i), false)

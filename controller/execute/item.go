@@ -26,7 +26,8 @@ type item struct {
 	delegate string
 	out      *outcome
 	args     template.Args
-	raw      *value.Dict // arguments before rendering
+	raw      *value.Dict          // arguments before rendering
+	names    map[string]value.Pos // of set_fact: where names that were templates are written
 	host     *remote
 }
 

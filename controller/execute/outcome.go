@@ -27,7 +27,26 @@ type outcome struct {
 	include       *included
 	items         []*outcome // of a loop
 	loop          bool
-	fatal         error // ends the run
+	held          *value.Dict // of set_fact: what the variables hold, see template.Scope.Held
+	fatal         error       // ends the run
+}
+
+// fact is what a variable that set_fact sets holds.
+func (o *outcome) fact(name string, result any) any {
+	if o.held != nil {
+		if v, ok := o.held.Get(name); ok {
+			return v
+		}
+	}
+	return result
+}
+
+// factPos is where such a variable's name is written.
+func (o *outcome) factPos(name string) value.Pos {
+	if o.held == nil {
+		return value.Pos{}
+	}
+	return o.held.KeyPos(name)
 }
 
 // included is what an include_tasks or include_role asks for.

@@ -192,6 +192,7 @@ func (b *batch) register(j *running, o *outcome) {
 		}
 		d.Delete("invocation")
 	}
+	b.r.opt.Store.WarnReserved(name, value.Pos{})
 	for _, h := range b.targets(j, o) {
 		b.r.opt.Store.SetFact(h, name, d, o.marked)
 	}
@@ -375,6 +376,7 @@ func (b *batch) facts(j *running, it *outcome, facts *value.Dict) {
 	}
 	if short == "include_vars" {
 		for k, v := range facts.All() {
+			store.WarnReserved(text(k), facts.KeyPos(text(k)))
 			for _, h := range targets {
 				store.Include(h, text(k), v, it.marked)
 			}
@@ -384,13 +386,18 @@ func (b *batch) facts(j *running, it *outcome, facts *value.Dict) {
 	cacheable := truthy(it.Value.Lookup("_ansible_facts_cacheable"))
 	it.Value.Delete("_ansible_facts_cacheable")
 	isSet := short == "set_fact"
+	if isSet {
+		for k := range facts.All() {
+			store.WarnReserved(text(k), it.factPos(text(k)))
+		}
+	}
 	for _, h := range targets {
 		if !isSet || cacheable {
 			store.SetFacts(h, facts)
 		}
 		if isSet {
 			for k, v := range facts.All() {
-				store.SetFact(h, text(k), v, it.marked)
+				store.SetFact(h, text(k), it.fact(text(k), v), it.marked)
 			}
 		}
 	}

@@ -168,14 +168,12 @@ func groupNames(h *inventory.Host) *value.List {
 
 // SetFact stores what set_fact or register gave a host.
 func (s *Store) SetFact(host, name string, v any, marked bool) {
-	s.warnReservedName(name)
 	s.host(host).set.set(name, v, marked)
 }
 
 // Include stores a variable of include_vars. A dict is merged into the one
 // that is there only where hash_behaviour is merge.
 func (s *Store) Include(host, name string, v any, marked bool) {
-	s.warnReservedName(name)
 	h := s.host(host)
 	if s.merge {
 		if old, ok := h.included.get(name); ok {

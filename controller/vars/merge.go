@@ -55,8 +55,10 @@ func (s *Store) warnReserved(d *value.Dict) {
 	}
 }
 
-func (s *Store) warnReservedName(name string) {
+// WarnReserved warns of a variable that a task sets, written at pos, when its
+// name is reserved.
+func (s *Store) WarnReserved(name string, pos value.Pos) {
 	if reserved[name] && s.opt.Sink != nil {
-		s.opt.Sink.Warning(&fault.Error{Msg: "Found variable using reserved name '" + name + "'."})
+		s.opt.Sink.Warning(&fault.Error{Msg: "Found variable using reserved name '" + name + "'.", Pos: pos})
 	}
 }
