@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e race lint fuzz golden bench conformance cover clean help needs reference
+.PHONY: build demo test e2e race lint fuzz golden docs bench conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -46,6 +46,10 @@ fuzz: ## every fuzz target for T each (make fuzz T=10m)
 
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./controller/compile -update
+	$(GO) test ./cmd/... -run 'Document$$' -update
+
+docs: build ## man pages of every program in dist/man
+	@for program in volant volant-agent volant-lab volant-corpus; do bin/$$program manual --man dist/man || exit 1; done
 
 bench: build reference ## volant beside ansible-core with pipelining on two systemd hosts (root)
 	@scripts/bench.sh

@@ -7,18 +7,24 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"volant/cmd/internal/manual"
+	"volant/wire"
 )
 
 type cli struct {
-	Templating    templatingCmd    `cmd:"" help:"Render recorded templates and compare the results."`
-	Compatibility compatibilityCmd `cmd:"" help:"List the reference's filters, tests and lookups and what differs, as Markdown."`
+	Templating templatingCmd `cmd:"" help:"Render recorded templates and compare the results."`
+	Manual     manual.Cmd    `cmd:"" hidden:"" help:"Write the manual."`
 }
 
 func main() {
 	var c cli
-	k := kong.Parse(&c, kong.Name("volant-corpus"), kong.Description("Compare recorded reference behaviour with ours."), kong.UsageOnError())
-	if k.Command() == "compatibility" {
-		c.Compatibility.run(k.Stdout)
+	k := kong.Parse(&c, kong.Name("volant-corpus"), kong.Help(manual.Printer(pages)), kong.UsageOnError())
+	if k.Command() == "manual" {
+		if err := c.Manual.Write(os.Stdout, k.Kong, pages, wire.Release()); err != nil {
+			fmt.Fprintln(os.Stderr, "volant-corpus:", err)
+			os.Exit(2)
+		}
 		return
 	}
 	failed, err := c.Templating.run(k.Stdout)

@@ -12,30 +12,10 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"volant/cmd/internal/manual"
+	"volant/wire"
 )
-
-const description = `Hosts to try, test and measure Volant on.
-
-Two kinds of lab:
-  process   SSH servers on loopback ports, each with its own HOME. No root needed,
-            up in a moment. The hosts share this machine's files and users.
-  systemd   Debian hosts with systemd as pid 1, sshd, python3 and sudo, each in its
-            own namespaces with its own address. Needs root; the first one takes a
-            minute to fetch Debian.
-
-A lab lives in one directory, given by --dir, and several can be up at once.
-"up" writes there what a client needs:
-  inventory.ini   hosts h1..hN in group lab, usable by volant and ansible-playbook
-  ssh_config      ssh -F DIR/ssh_config h1
-  keys/           the login key, and known_hosts
-  lab.json        what is up
-
-Examples:
-  volant-lab process up --hosts 3 --dir /tmp/lab
-  volant playbook -i /tmp/lab/inventory.ini site.yml
-  volant-lab exec --dir /tmp/lab h1 'systemctl is-system-running'
-  volant-lab shape --dir /tmp/lab h1 --delay 50 --loss 1
-  volant-lab down --dir /tmp/lab`
 
 type cli struct {
 	Process processCmd `cmd:"" help:"SSH servers on loopback; no root needed."`
@@ -53,6 +33,7 @@ type cli struct {
 	SuperviseOne superviseCmd    `cmd:"" hidden:""`
 	ServePackage servePackageCmd `cmd:"" hidden:""`
 	RelayFrames  relayCmd        `cmd:"" hidden:""`
+	Manual       manualCmd       `cmd:"" hidden:"" help:"Write the manual."`
 }
 
 // dirFlag is the flag every command has.
@@ -70,9 +51,7 @@ func main() {
 // 1 it did not work, 2 the command line is wrong; exec gives the command's own.
 func run(ctx context.Context, args []string) int {
 	var c cli
-	parser, err := kong.New(&c, kong.Name("volant-lab"), kong.Description(description),
-		kong.Vars{"dir": defaultDir()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)))
+	parser, err := newParser(ctx, &c, defaultDir())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "volant-lab:", err)
 		return 1
@@ -96,6 +75,23 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "volant-lab:", err)
 		return 1
 	}
+}
+
+func newParser(ctx context.Context, c *cli, dir string) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("volant-lab"), kong.Vars{"dir": dir}, kong.Help(manual.Printer(pages)),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+}
+
+type manualCmd struct{ manual.Cmd }
+
+// Run implements the command.
+func (c *manualCmd) Run(ctx context.Context) error {
+	var any cli
+	k, err := newParser(ctx, &any, "~/.local/state/volant-lab")
+	if err != nil {
+		return err
+	}
+	return c.Write(os.Stdout, k, pages, wire.Release())
 }
 
 // exitCode is the status of a command that exec ran.

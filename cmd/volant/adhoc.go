@@ -19,11 +19,12 @@ import (
 type adhocOptions struct {
 	verbosityOptions
 	inventoryOptions
-	vaultOptions
-	connectOptions
-	becomeOptions
 	runOptions
-	ownOptions
+	vaultOptions   `group:"Vault options"`
+	connectOptions `group:"Connection options"`
+	becomeOptions  `group:"Privilege escalation options"`
+	ownOptions     `group:"Options of Volant alone"`
+
 	Module      string `short:"m" name:"module-name" default:"" help:"Action to run."`
 	Args        string `short:"a" help:"The action's arguments, as k=v or JSON."`
 	Background  int    `short:"B" help:"Run in the background, failing after this many seconds."`

@@ -27,12 +27,18 @@ var version = ""
 // process is the surroundings of a command: nothing below cmd reads them.
 type process struct {
 	name           string // the name it was called by, for messages
+	command        string // the name of the command below volant
+	args           []string
 	stdin          *os.File
 	stdout, stderr io.Writer
 	getenv         func(string) (string, bool)
 	dir, home      string
 	color          bool // standard output is a terminal
 	width          int  // of the terminal, 0 when there is none
+	// describe, where set, is given the options of a command instead of their
+	// being read: for its manual.
+	describe func(options any) error
+	find     func(name string) command // nil when there is none of that name
 }
 
 // exit ends a command with a code, and a message on standard error if any.
@@ -57,17 +63,27 @@ type command func(ctx context.Context, p *process, args []string) error
 
 // commands are the subcommands of volant.
 var commands = map[string]command{
-	"playbook":  playbookMain,
-	"adhoc":     adhocMain,
-	"shims":     shimsMain,
-	"setup":     setupMain,
-	"inventory": inventoryMain,
-	"vault":     vaultMain,
-	"config":    configMain,
-	"bench":     benchMain,
-	"worker":    workerMain, // by the local session only
-	"job":       jobMain,    // by the local session only
+	"playbook":      playbookMain,
+	"adhoc":         adhocMain,
+	"shims":         shimsMain,
+	"setup":         setupMain,
+	"inventory":     inventoryMain,
+	"vault":         vaultMain,
+	"config":        configMain,
+	"bench":         benchMain,
+	"doc":           docMain,
+	"check":         checkMain,
+	"completion":    completionMain,
+	"compatibility": compatibilityMain, // of the project's own making
+	"manual":        manualMain,        // of the project's own making
+	"worker":        workerMain,        // by the local session only
+	"job":           jobMain,           // by the local session only
 }
+
+// hidden are the commands that no user calls.
+var hidden = map[string]bool{"worker": true, "job": true, "compatibility": true, "manual": true}
+
+func find(name string) command { return commands[name] }
 
 // aliases are the names of ansible-core's commands.
 var aliases = map[string]string{
@@ -104,22 +120,24 @@ func run(argv []string) int {
 		sub, args = args[0], args[1:]
 		name = "volant " + sub
 	}
-	p.name = name
+	p.name, p.command, p.args, p.find = name, sub, args, find
 	switch sub {
 	case "--version", "version":
 		fmt.Fprintln(p.stdout, versionText())
 		return 0
-	case "-h", "--help", "help":
+	case "-h", "--help":
 		usage(p.stdout)
 		return 0
+	case "help":
+		return p.code(ctx, helpMain(ctx, p, args))
 	}
-	do := commands[sub]
+	do := p.find(sub)
 	if do == nil {
 		fmt.Fprintf(p.stderr, "volant: there is no command %q\n", sub)
 		usage(p.stderr)
 		return codeUsage
 	}
-	return p.code(ctx, do(ctx, p, args))
+	return p.code(ctx, guarded(func() error { return do(ctx, p, args) }))
 }
 
 // Exit codes, the reference's.
@@ -137,10 +155,13 @@ func (p *process) code(ctx context.Context, err error) int {
 	var (
 		e *exit
 		f *fault.Error
+		b *fault.Bug
 	)
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &b):
+		return p.bug(b, p.args)
 	case errors.As(err, &e):
 		if e.err != nil {
 			p.show(e.err)
@@ -178,26 +199,6 @@ func (p *process) show(err error) {
 	d := events.NewDisplay(p.stdout, p.stderr, nil)
 	d.Color = p.color
 	d.Error(err, true)
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, `usage: volant COMMAND [OPTION...] [ARGUMENT...]
-
-Commands:
-  playbook   run playbooks, as ansible-playbook does
-  adhoc      run one task, as ansible does
-  inventory  show the inventory, as ansible-inventory does
-  vault      encrypt and decrypt, as ansible-vault does
-  config     show the configuration, as ansible-config does
-  bench      compare with ansible-core
-  shims      write links named as ansible-core's commands
-  setup      install ansible-core for Volant alone
-  version    show the version
-
-Each command has --help. Exit codes: 0 all is well, 1 error, 2 a host failed
-(or wrong usage), 4 a host was unreachable or a file could not be parsed,
-5 wrong option, 99 interrupted, 250 unexpected error.
-`)
 }
 
 // release is the version of this binary.

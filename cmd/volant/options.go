@@ -57,8 +57,12 @@ type (
 	}
 )
 
-// parse reads args into the struct that options points to.
+// parse reads args into the struct that options points to. What the command's
+// page in pages says is its --help.
 func parse(p *process, options any, description string, args []string) error {
+	if p.describe != nil {
+		return p.describe(options)
+	}
 	out, errs := &strings.Builder{}, &strings.Builder{}
 	done := -1
 	k, err := kong.New(options, kong.Name(p.name), kong.Description(description), kong.Writers(out, errs),
@@ -66,7 +70,7 @@ func parse(p *process, options any, description string, args []string) error {
 			if done < 0 {
 				done = code
 			}
-		}), kong.UsageOnError())
+		}), kong.Help(p.help))
 	if err != nil {
 		return fmt.Errorf("building the options of %s: %w", p.name, err)
 	}

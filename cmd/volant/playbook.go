@@ -26,11 +26,12 @@ import (
 type playbookOptions struct {
 	verbosityOptions
 	inventoryOptions
-	vaultOptions
-	connectOptions
-	becomeOptions
 	runOptions
-	ownOptions
+	vaultOptions   `group:"Vault options"`
+	connectOptions `group:"Connection options"`
+	becomeOptions  `group:"Privilege escalation options"`
+	ownOptions     `group:"Options of Volant alone"`
+
 	Tags          []string `short:"t" sep:"none" help:"Only run plays and tasks with these tags."`
 	SkipTags      []string `sep:"none" help:"Only run plays and tasks without these tags."`
 	ForceHandlers bool     `help:"Run handlers even if a task fails."`

@@ -20,14 +20,19 @@ var (
 	notifiers   = []string{"tree", "junit"}                 // beside one of these
 )
 
-// preflight names what of the playbooks cannot run here, before anything is
-// connected. A playbook that does not load is left for the run to report.
-func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playbookOptions, copt compile.Options) error {
-	support := &compile.Have{
+// have is what can run here.
+func (j *project) have(names *execute.Names) *compile.Have {
+	return &compile.Have{
 		Catalog: names, Natives: slices.Sorted(maps.Keys(modules.Table)),
 		Filter: j.engine.HasFilter, Test: j.engine.HasTest, Lookup: j.engine.HasLookup,
 		Connections: connections, Becomes: becomes, Strategies: strategies,
 	}
+}
+
+// preflight names what of the playbooks cannot run here, before anything is
+// connected. A playbook that does not load is left for the run to report.
+func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playbookOptions, copt compile.Options) error {
+	support := j.have(names)
 	var plays []*playbook.Play
 	for _, f := range opt.Playbook {
 		book, err := l.Quiet().Load(f)

@@ -20,6 +20,13 @@ type Support interface {
 	Plugin(kind, name string, collections []string) (why string, known bool)
 }
 
+// Watcher is a Support that wants to know what Preflight meets: each step that
+// it judges, with its keywords, and each dynamic include that does not load.
+type Watcher interface {
+	Step(t *playbook.Task, kw playbook.Keywords)
+	Unloadable(t *playbook.Task, err error)
+}
+
 // Refusal is a statement of the project that cannot run.
 type Refusal struct {
 	Task *playbook.Task // nil for a play
@@ -29,6 +36,9 @@ type Refusal struct {
 	Pos  value.Pos
 	// Unknown says that nobody has installed it: a warning, not a refusal.
 	Unknown bool
+	// Included says that it stands in a file or role that a dynamic include
+	// names: that is loaded only when the include is reached.
+	Included bool
 }
 
 // Text is the refusal on one line.
@@ -69,6 +79,7 @@ type preflight struct {
 	plan    *Plan
 	seen    map[string]bool // kind and name
 	files   map[string]bool // included files and roles followed
+	within  int             // dynamic includes around what is judged
 	out     []Refusal
 }
 
@@ -78,7 +89,7 @@ func (f *preflight) report(t *playbook.Task, kind, name, why string, unknown boo
 		return
 	}
 	f.seen[key] = true
-	f.out = append(f.out, Refusal{Task: t, Kind: kind, Name: name, Why: why, Pos: pos, Unknown: unknown})
+	f.out = append(f.out, Refusal{Task: t, Kind: kind, Name: name, Why: why, Pos: pos, Unknown: unknown, Included: f.within > 0})
 }
 
 func (f *preflight) play(p *playbook.Play) {
@@ -106,6 +117,9 @@ var conditions = map[playbook.Keyword]bool{
 func (f *preflight) step(t *playbook.Task, kw playbook.Keywords) {
 	if t.Implicit || never(kw) {
 		return
+	}
+	if w, ok := f.support.(Watcher); ok {
+		w.Step(t, kw)
 	}
 	collections := texts(kw.List(playbook.Collections))
 	if t.Resolved != "" && t.Include == playbook.NotInclude && t.Meta() == "" {
@@ -240,10 +254,15 @@ func (f *preflight) include(t *playbook.Task) {
 		loaded, err = l.LoadRole(t, scratch, value.Str(name), from, skip, nil)
 	}
 	if err != nil {
+		if w, ok := f.support.(Watcher); ok {
+			w.Unloadable(t, err)
+		}
 		return
 	}
+	f.within++
 	f.blocks(loaded.Blocks)
 	f.blocks(loaded.Handlers)
+	f.within--
 }
 
 // once reports whether the file was followed before, and notes it.

@@ -1,16 +1,12 @@
 package modules
 
-import (
-	"maps"
-	"slices"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "testing"
 
 // TestCoverage keeps the words of docs/COMPATIBILITY.md beside the table.
 func TestCoverage(t *testing.T) {
-	if d := cmp.Diff(slices.Sorted(maps.Keys(Table)), slices.Sorted(maps.Keys(Coverage))); d != "" {
-		t.Errorf("Table and Coverage name other modules (-Table +Coverage):\n%s", d)
+	for name := range Coverage {
+		if Table[name] == nil {
+			t.Errorf("Coverage has %s, which is no native module", name)
+		}
 	}
 }
