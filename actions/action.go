@@ -164,6 +164,9 @@ type Failure struct {
 	Msg    string
 	Result Result // keys for the task's result; may be nil
 	Cause  error  // what lies behind Msg, shown below it; may be nil
+	// During says that it came up while another error was handled, which is not
+	// shown: it is then never shown in one line with what it caused.
+	During bool
 }
 
 // Error returns the message.

@@ -63,7 +63,7 @@ func script(ctx context.Context, r *Run) (Result, error) {
 	}
 	found, err := r.Controller.Find("files", name)
 	if err != nil {
-		return nil, &Failure{Msg: err.Error(), Cause: err}
+		return nil, &Failure{Msg: err.Error(), During: true}
 	}
 	if r.Check {
 		if creates != "" || removes != "" {

@@ -40,7 +40,7 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	}
 	found, err := r.Controller.Find("templates", src)
 	if err != nil {
-		return nil, &Failure{Msg: err.Error(), Cause: err}
+		return nil, &Failure{Msg: err.Error(), During: true}
 	}
 	info, err := os.Stat(found)
 	if err != nil {

@@ -21,6 +21,13 @@ var volatileText = []struct {
 	re *regexp.Regexp
 	to string
 }{
+	// The reference's raw has a terminal, ours has none.
+	{regexp.MustCompile(`\r\n|\\r\\n`), "\n"},
+	{regexp.MustCompile(`\\n`), "\n"},
+	{regexp.MustCompile(`"stderr": "Shared connection to [\d.]+ closed\.\s*", "stderr_lines": \["Shared connection to [\d.]+ closed\."\]`), `"stderr": "", "stderr_lines": []`},
+	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?`), ""},
+	{regexp.MustCompile(`Paused for [\d.]+ seconds`), "Paused for N seconds"},
+	{regexp.MustCompile(`BECOME-SUCCESS-[^"]*`), "BECOME"},
 	{regexp.MustCompile(`10\.77\.\d+\.(\d+)`), "10.77.0.$1"},
 	{regexp.MustCompile(`/[^ "'\\]*/work-(?:ref|vol)\b`), "/WORK"},
 	{regexp.MustCompile(`(?:/[^ "'\\:;,]*)?/ansible-tmp-\d+\.\d+-\d+-\d+`), "/REMOTE_TMP"},
@@ -55,9 +62,12 @@ func normal(v any) any {
 		}
 		return out
 	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = normal(e)
+		out := []any{}
+		for _, e := range v {
+			text, isText := e.(string)
+			if e = normal(e); !isText || text == "" || e != "" {
+				out = append(out, e)
+			}
 		}
 		return out
 	case string:

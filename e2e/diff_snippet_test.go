@@ -102,12 +102,11 @@ func (s *diffSnippet) play(t *testing.T, title, file, pass string, first bool) *
 	for i := 0; i+1 < len(s.Play.Content); i += 2 {
 		set(play, s.Play.Content[i].Value, s.Play.Content[i+1])
 	}
-	add(play, "vars", mapping("d", dir))
-	if vars := get(&s.Play, "vars"); vars != nil {
-		merged := mapping("d", dir)
-		merged.Content = append(merged.Content, vars.Content...)
-		set(play, "vars", merged)
+	vars := mapping("d", dir)
+	if own := get(&s.Play, "vars"); own != nil {
+		vars.Content = append(vars.Content, own.Content...)
 	}
+	set(play, "vars", vars)
 	tasks := &yaml.Node{Kind: yaml.SequenceNode}
 	own := func(name string, module string, args any) *yaml.Node {
 		return mapping("name", name, module, args, "check_mode", false, "become", true, "become_user", "root", "ignore_errors", true, "changed_when", false)

@@ -122,7 +122,7 @@ func (s *diffSide) prepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, code := s.lab.exec("h1", string(host)); code != 0 {
+	if out, code := s.lab.run(10*time.Minute, "volant-lab", "exec", "--dir", s.lab.dir, "h1", string(host)); code != 0 {
 		t.Fatalf("preparing the host: %s", out)
 	}
 	inventory, err := os.ReadFile(s.lab.inventory())
@@ -133,7 +133,7 @@ func (s *diffSide) prepare(t *testing.T) {
 	text := line.ReplaceAllString(string(inventory), "target $1\nother $1") +
 		"\nansible_python_interpreter=/usr/bin/python3\nops_password_file=" + filepath.Join(s.lab.dir, "ops.password") + "\n"
 	for name, content := range map[string]string{"inventory.ini": text,
-		"ansible.cfg": "[defaults]\nnocows=1\nretry_files_enabled=false\n[connection]\npipelining=true\n[ssh_connection]\npipelining=true\n"} {
+		"ansible.cfg": "[defaults]\nnocows=1\nvault_password_file=vault.pass\nretry_files_enabled=false\n[connection]\npipelining=true\n[ssh_connection]\npipelining=true\n"} {
 		if err := os.WriteFile(filepath.Join(s.work, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

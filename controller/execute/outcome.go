@@ -79,7 +79,7 @@ func (t *timedOut) Error() string {
 func cause(err error) error {
 	var f *actions.Failure
 	if errors.As(err, &f) {
-		e := &fault.Error{Msg: f.Msg}
+		e := &fault.Error{Msg: f.Msg, During: f.During}
 		if f.Cause != nil {
 			e.Cause = cause(f.Cause)
 		}

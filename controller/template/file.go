@@ -86,7 +86,7 @@ func (s *Scope) TemplateFile(path, src string, opt FileOptions, extra *value.Dic
 	for _, p := range append(append([]string(nil), s.opt.SearchPath...), s.opt.Basedir, dirName(path)) {
 		paths = append(paths, joinPath(p, "templates"), p)
 	}
-	t := value.NewTemplate(string(data), value.Pos{File: path, Line: 1, Column: 1})
+	t := value.NewTemplate(string(data), value.Pos{File: path})
 	v, err := sub.renderText(t, opt.jinja(), paths)
 	if err == nil {
 		v, err = sub.finalize(v, t)
@@ -129,7 +129,7 @@ func (s *Scope) templateLookup(path, src string, opt FileOptions, extra *value.D
 	}
 	defer func() { s.depth-- }()
 	sub.depth = s.depth
-	t := value.NewTemplate(data, value.Pos{File: path, Line: 1, Column: 1})
+	t := value.NewTemplate(data, value.Pos{File: path})
 	v, err := sub.renderText(t, opt.jinja(), paths)
 	s.mark = s.mark || sub.mark
 	if err != nil {
