@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,8 +117,8 @@ func (d *database) id(name string) (uint32, bool) {
 }
 
 // onlyFiles reports whether the name service of the database reads nothing
-// but local files.
-func onlyFiles(db string) bool {
+// but local files, and what is in also.
+func onlyFiles(db string, also ...string) bool {
 	b, err := os.ReadFile("/etc/nsswitch.conf")
 	if err != nil {
 		return true
@@ -126,7 +127,7 @@ func onlyFiles(db string) bool {
 		f := strings.Fields(line)
 		if len(f) > 0 && f[0] == db+":" {
 			for _, s := range f[1:] {
-				if s != "files" {
+				if s != "files" && !slices.Contains(also, s) {
 					return false
 				}
 			}

@@ -24,6 +24,6 @@ var Table = map[string]Module{
 	"systemd":         native(systemd, systemdRules),
 	"tempfile":        native(tempfile),
 	"systemd_service": native(systemd, systemdRules),
-	"user":            native(user),
+	"user":            userModule,
 	"wait_for":        native(waitFor, waitForRule),
 }

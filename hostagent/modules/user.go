@@ -37,7 +37,7 @@ type userArgs struct {
 	KeyBits       int64    `arg:"ssh_key_bits,default=0"`
 	KeyType       string   `arg:"ssh_key_type,default=rsa"`
 	KeyFile       *string  `arg:"ssh_key_file,type=path"`
-	KeyComment    *string  `arg:"ssh_key_comment,default=ansible-generated on"`
+	KeyComment    *string  `arg:"ssh_key_comment"`
 	KeyPassphrase *string  `arg:"ssh_key_passphrase,nolog"`
 	Update        string   `arg:"update_password,default=always,choices=always|on_create"`
 	Expires       *float64 `arg:"expires"`
@@ -52,9 +52,6 @@ type userArgs struct {
 	UIDMax        *int64   `arg:"uid_max"`
 }
 
-// keyComment is the default of ssh_key_comment until the host's name is put in.
-const keyComment = "ansible-generated on"
-
 // account is one run of user.
 type account struct {
 	*call
@@ -62,16 +59,19 @@ type account struct {
 	entry []string // of passwd
 }
 
+// userModule is user with the default that the host's name is part of.
+func userModule(ctx context.Context, env *Env, args *value.Dict) (Result, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, handBack("the host's name: %v", err)
+	}
+	comment := option("ssh_key_comment", func(o *optionSpec) { o.Default, o.HasDef = "ansible-generated on "+host, true })
+	return native(user, comment)(ctx, env, args)
+}
+
 // user is the user module where there is nothing to do; changes are left to
 // the Python module.
 func user(_ context.Context, c *call, a *userArgs) (Result, error) {
-	if a.KeyComment != nil && *a.KeyComment == keyComment {
-		host, err := os.Hostname()
-		if err != nil {
-			return nil, handBack("the host's name: %v", err)
-		}
-		c.params.Set("ssh_key_comment", keyComment+" "+host)
-	}
 	u := &account{call: c, a: a}
 	if err := u.covered(); err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (u *account) secret() error {
 
 // groups compares the groups the user is in beside the main one.
 func (u *account) groups() error {
-	if !onlyFiles("group") {
+	if !onlyFiles("group", "systemd") || fileExists("/run/systemd/userdb/io.systemd.Home") || fileExists("/etc/userdb") || fileExists("/run/userdb") {
 		return handBack("groups are not in files only")
 	}
 	want := map[string]bool{}
