@@ -49,7 +49,7 @@ func (a *compiledArgs) eval(c *Context, f *frame, first any, lead bool, fn strin
 	if lead {
 		n++
 	}
-	args := Args{Pos: make([]any, 0, n+2)} // room for defaults, see Bind
+	args := Args{Pos: c.run.room(n + 2)} // room for defaults, see Bind
 	if lead {
 		args.Pos = append(args.Pos, first)
 	}
@@ -285,6 +285,11 @@ func (p *compiler) filter(x *filterExpr, text eval) (eval, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.x != nil && x.name != "" && (plainly(pl, Builtins.Filter, "default", x.callArgs, 1) || plainly(pl, Builtins.Filter, "d", x.callArgs, 1)) {
+		if _, chained := x.x.(*filterExpr); !chained {
+			return p.orElse(x)
+		}
+	}
 	var in eval
 	switch inner := x.x.(type) {
 	case nil:
@@ -323,6 +328,12 @@ func (p *compiler) test(x *testExpr) (eval, error) {
 	pl, ok := lookupTest(p.table, x.name)
 	if !ok && p.soft == 0 {
 		return nil, p.fail(x.at(), "No test named "+value.Repr(x.name)+".")
+	}
+	switch {
+	case plainly(pl, Builtins.Test, "defined", x.callArgs, 0):
+		return p.isDefined(x, true)
+	case plainly(pl, Builtins.Test, "undefined", x.callArgs, 0):
+		return p.isDefined(x, false)
 	}
 	in, err := p.expr(x.x)
 	if err != nil {

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"strconv"
 	"strings"
 
 	"volant/wire/value"
@@ -223,9 +224,16 @@ func (c *Context) concat(nodes []any) (any, error) {
 	n := 0
 	texts := true
 	for _, v := range nodes {
-		s, ok := v.(string)
-		texts = texts && ok
-		n += len(s)
+		switch x := v.(type) {
+		case string:
+			n += len(x)
+		case *value.Template:
+			n += len(x.Text)
+		case int64, bool, float64, value.Markup:
+			n += 8
+		default:
+			texts = false
+		}
 	}
 	var b strings.Builder
 	b.Grow(n)
@@ -253,6 +261,10 @@ func (c *Context) concat(nodes []any) (any, error) {
 		switch v := v.(type) {
 		case string:
 			b.WriteString(v)
+		case *value.Template:
+			b.WriteString(v.Text)
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
 		case []byte:
 			b.Write(v)
 		default:

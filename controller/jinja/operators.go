@@ -63,6 +63,11 @@ func (c *Context) Equal(a, b any) (bool, error) {
 			return x == y, nil
 		}
 	}
+	if x, ok := value.Text(a); ok { // a *value.Template here is plain text
+		if y, ok := value.Text(b); ok {
+			return x == y, nil
+		}
+	}
 	a, err := c.rendered(a)
 	if err != nil {
 		return false, err

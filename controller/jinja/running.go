@@ -29,8 +29,10 @@ type running struct {
 	steps  int
 	depth  int
 	raw    map[*value.List]bool // lists made by the template itself, see List.count
+	args   []any                // what is left of the piece that room hands out
+	pieces int                  // how many there were
 	read   map[*value.List]map[int]bool
-	copies map[string]any       // variables the template may change, by name
+	copies map[string]any // variables the template may change, by name
 }
 
 // grow counts n bytes of output.
@@ -39,6 +41,18 @@ func (r *running) grow(n int) error {
 		return &LimitError{"output", r.limits.Output}
 	}
 	return nil
+}
+
+// room is an empty slice with room for n arguments. It is cut from a larger
+// piece, since most calls are many and small; no part is handed out twice.
+func (r *running) room(n int) []any {
+	if len(r.args) < n {
+		r.args = make([]any, max(n, min(r.pieces*16, 256)))
+		r.pieces++
+	}
+	s := r.args[:0:n]
+	r.args = r.args[n:]
+	return s
 }
 
 // step counts one iteration.
@@ -105,21 +119,24 @@ type output struct {
 
 // add appends what an expression gave.
 func (o *output) add(c *Context, v any) error {
-	switch v := v.(type) {
+	switch x := v.(type) {
 	case nil:
 		if o.all {
 			o.nodes = append(o.nodes, nil)
 		}
 		return nil
-	case string:
+	case string: // v itself is appended: converting x again would allocate
 		o.nodes = append(o.nodes, v)
-		return c.run.grow(len(v))
+		return c.run.grow(len(x))
+	case *value.Template:
+		o.nodes = append(o.nodes, v)
+		return c.run.grow(len(x.Text))
 	case value.Markup:
 		o.nodes = append(o.nodes, v)
-		return c.run.grow(len(v))
+		return c.run.grow(len(x))
 	case *module:
-		o.nodes = append(o.nodes, v.nodes...)
-		return c.run.grow(len(v.nodes) * 16)
+		o.nodes = append(o.nodes, x.nodes...)
+		return c.run.grow(len(x.nodes) * 16)
 	}
 	o.nodes = append(o.nodes, v)
 	return c.run.grow(16)
