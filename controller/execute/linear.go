@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"volant/actions"
@@ -359,8 +360,9 @@ func (b *batch) start(ctx context.Context, j *running, begin time.Time) {
 func (b *batch) safely(ctx context.Context, x *exec, begin time.Time) (o *outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = x.broken(fmt.Errorf("Unexpected failure during task execution: %v", p)) //nolint:staticcheck // shown to users
-			o.fatal = fmt.Errorf("task %s on %s: %v\n%s", x.ev.Name, x.h.name, p, stack())
+			bug := &fault.Bug{Doing: fmt.Sprintf("task %s on %s", x.ev.Name, x.h.name), Panic: p, Stack: debug.Stack()}
+			o = x.broken(bug)
+			o.fatal = bug
 		}
 	}()
 	x.timing.Queue = time.Since(begin)

@@ -129,6 +129,11 @@ func Collect(ctx context.Context, host *Host, req *Request) (*Output, error) {
 		places <- struct{}{}
 		wg.Go(func() { // ends with its collector, which ctx bounds
 			defer func() { <-places }()
+			defer func() { // what one host's files look like must not end its agent
+				if p := recover(); p != nil {
+					errs[i] = fmt.Errorf("internal error: %v", p)
+				}
+			}()
 			found[i], errs[i] = c.collect(r)
 		})
 	}
