@@ -41,6 +41,7 @@ type Host struct {
 	Environ []string         // environment of the sub-task, KEY=VALUE
 	Python  string           // interpreter that Python modules would run with
 	Now     func() time.Time // nil: time.Now
+	Cache   string           // private directory for what slow commands said; empty: kept in memory only
 }
 
 // Output is the facts, each under its ansible_ name, and the warnings met.

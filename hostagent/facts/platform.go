@@ -90,7 +90,7 @@ func (r *run) python() (*value.Dict, error) {
 	if r.host.Python == "" {
 		return nil, &HandBack{Reason: "no interpreter is known yet"}
 	}
-	text, err := remember("python", []string{r.host.Python}, func() (string, error) {
+	text, err := r.remember("python", []string{r.host.Python}, func() (string, error) {
 		out, ok := r.command(r.host.Python, "-c", probe)
 		if !ok {
 			return "", fmt.Errorf("%s does not answer", r.host.Python)

@@ -351,7 +351,7 @@ func systemd(r *run) (*value.Dict, error) {
 	if bin == "" || !bootedWithSystemd() {
 		return value.NewDict(0), nil
 	}
-	out, err := remember("systemctl", []string{bin}, func() (string, error) {
+	out, err := r.remember("systemctl", []string{bin}, func() (string, error) {
 		out, ok := r.command(bin, "--version")
 		if !ok {
 			return "", fmt.Errorf("%s --version failed", bin)
@@ -425,7 +425,7 @@ func passwdEntry(name, uid string) (byName, byID []string) {
 func lsb(r *run) (*value.Dict, error) {
 	out := value.NewDict(5)
 	if bin := r.tool("lsb_release"); bin != "" {
-		text, err := remember("lsb", []string{bin, "/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/apt/sources.list"}, func() (string, error) {
+		text, err := r.remember("lsb", []string{bin, "/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/apt/sources.list"}, func() (string, error) {
 			text, ok := r.command(bin, "-a")
 			if !ok {
 				return "", fmt.Errorf("%s -a failed", bin)

@@ -51,6 +51,7 @@ type Env struct {
 	Tmpdir          string   // the sub-task's staging directory
 	ShellExecutable string   // "/bin/sh" when empty
 	IgnoreUnknown   bool     // unknown arguments are ignored
+	Cache           string   // private directory of this user's, kept between tasks; empty: there is none
 	Python          string   // interpreter that a hand-back would use, when known
 
 	Now func() time.Time // nil: time.Now

@@ -166,7 +166,7 @@ func taskOption(t *wire.Task, name string) any {
 func (r *runner) env(henv *hostagent.Env, t *wire.Task, environ []string) *Env {
 	e := &Env{
 		Name: builtin(t.Module), Check: t.Check, Diff: t.Diff, Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, Tmpdir: henv.Staging,
-		Forked: henv.Forked,
+		Forked: henv.Forked, Cache: henv.Cache,
 	}
 	if henv.Output != nil {
 		e.Output = func(stream int, p []byte) { henv.Output(uint8(stream), p) }

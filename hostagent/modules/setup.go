@@ -20,7 +20,7 @@ type setupArgs struct {
 // setup gathers facts; package facts says what it leaves to Python.
 func setup(ctx context.Context, c *call, a *setupArgs) (Result, error) {
 	out, err := facts.Collect(ctx,
-		&facts.Host{Environ: c.Environ, Python: c.Python, Now: c.Now},
+		&facts.Host{Environ: c.Environ, Python: c.Python, Now: c.Now, Cache: c.Cache},
 		&facts.Request{Subset: a.GatherSubset, Filter: a.Filter, Timeout: time.Duration(a.GatherTimeout) * time.Second, FactPath: a.FactPath})
 	var back *facts.HandBack
 	switch {
