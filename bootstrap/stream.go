@@ -45,7 +45,7 @@ func (c *Client) Transient(ctx context.Context, bins Binaries, e Enrolment) (Age
 	if err != nil {
 		return info, nil, hostError(KindConfig, err, "encoding the enrolment: %v", err)
 	}
-	p, _, err := c.probe(ctx, bins, request, "")
+	p, _, err := c.probe(ctx, bins, request, ":")
 	if err != nil {
 		return info, nil, err
 	}

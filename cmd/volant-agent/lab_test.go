@@ -73,8 +73,9 @@ func (s *scripted) Run(ctx context.Context, env *hostagent.Env, t *wire.Task) (*
 // relay passes datagrams between a controller and an agent until it is cut.
 type relay struct {
 	front, back *net.UDPConn // the controller's side, the agent's side
-	cut         atomic.Bool
-	mu          sync.Mutex // guards peer
+	cut         atomic.Bool  // nothing passes
+	mute        atomic.Bool  // nothing comes back from the agent
+	mu          sync.Mutex   // guards peer
 	peer        *net.UDPAddr
 	wg          sync.WaitGroup
 }
@@ -115,7 +116,7 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 			r.mu.Lock()
 			peer := r.peer
 			r.mu.Unlock()
-			if err == nil && peer != nil && !r.cut.Load() {
+			if err == nil && peer != nil && !r.cut.Load() && !r.mute.Load() {
 				_, _ = front.WriteToUDP(buf[:n], peer)
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -40,6 +42,7 @@ var _ execute.Transports = (*transports)(nil)
 
 func (j *project) transports(_ context.Context, dir string, m *meter) (*transports, error) {
 	t := &transports{}
+	log.SetOutput(io.Discard) // quic-go writes there about socket buffers; the fleet says it once
 	key, err := j.identity()
 	if err != nil {
 		return nil, err
@@ -49,6 +52,7 @@ func (j *project) transports(_ context.Context, dir string, m *meter) (*transpor
 		Reconnect: time.Duration(j.config.Int("VOLANT_RECONNECT")) * time.Second,
 		MaxResult: uint64(max(0, j.config.Int("VOLANT_MAX_RESULT"))),
 		Metrics:   m.controller(),
+		Warn:      func(text string) { j.display.Warning(errors.New(text)) },
 		Local:     func(context.Context) (session.Conn, error) { return t.session(j, dir) },
 	}
 	t.fleet, err = fleet.New(cfg)
@@ -106,8 +110,12 @@ func (t *transports) Remote(ctx context.Context, target fleet.Target) (execute.T
 	return t.fleet.Link(ctx, target)
 }
 
-// Reset implements execute.Transports: the next sub-task finds a new connection.
+// Reset implements execute.Transports: the next sub-task finds a new connection,
+// and nothing of the old is warm.
 func (t *transports) Reset(ctx context.Context, tr execute.Transport) error {
+	if l, ok := tr.(fleet.Link); ok {
+		return l.Reset(ctx)
+	}
 	_, err := tr.Reconnect(ctx)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"volant/actions"
 	"volant/bootstrap"
+	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
 	"volant/controller/playbook"
 	"volant/wire"
@@ -26,7 +27,7 @@ type connection struct {
 // connVar is a connection variable of the host that the item works on, rendered.
 func (it *item) connVar(ctx context.Context, names ...string) (any, bool) {
 	for _, n := range names {
-		v, _, ok := it.cv.Lookup(n)
+		v, _, ok := it.cv.Own(n)
 		if !ok || v == nil {
 			continue
 		}
@@ -115,7 +116,41 @@ func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 		it.r.opt.Login.Host(&o)
 	}
 	c.target = fleet.Target{Name: name, SSH: o}
-	return c, nil
+	return c, it.agentOf(ctx, &c.target)
+}
+
+// agentOf fills in how the host's agent is wanted: the configuration's
+// settings, which variables of the host override.
+func (it *item) agentOf(ctx context.Context, t *fleet.Target) error {
+	set := func(name, variable string) string {
+		if s := it.connText(ctx, variable); s != "" || it.r.opt.Config == nil {
+			return s
+		}
+		if v := it.r.opt.Config.Get(name); v != nil {
+			return text(v)
+		}
+		return ""
+	}
+	switch mode := set("VOLANT_AGENT", "volant_agent"); {
+	case mode == "transient":
+		t.Transient = enrol.TransientAlways
+	case mode != "" && mode != "resident":
+		return fmt.Errorf("Invalid value %q for volant_agent.", mode) //nolint:staticcheck // shown to users
+	case it.r.opt.Check: // installs nothing
+		t.Transient = enrol.TransientAbsent
+	}
+	if p := set("VOLANT_AGENT_PORT", "volant_agent_port"); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 0 || n > 65535 {
+			return fmt.Errorf("Invalid value %q for volant_agent_port.", p) //nolint:staticcheck // shown to users
+		}
+		t.Enrol.Port = n
+	}
+	t.Enrol.Listen = set("VOLANT_AGENT_LISTEN", "volant_agent_listen")
+	if days, err := strconv.Atoi(set("VOLANT_ENROL_TTL", "volant_enrol_ttl")); err == nil && days > 0 {
+		t.Enrol.TTLSeconds = int64(days) * 24 * 60 * 60
+	}
+	return nil
 }
 
 // becomeOf is who the item's modules run as, nil for the login user.

@@ -48,6 +48,9 @@ type attempt struct {
 	done chan struct{}
 	live *live
 	err  error
+	// spare: it was made beside a connection that was up; that it failed says
+	// nothing of a link that went since.
+	spare bool
 }
 
 // Info implements Link.
@@ -99,6 +102,10 @@ func (l *hostLink) get(ctx context.Context, since time.Time) (*live, error) {
 		}
 		if a.err == nil {
 			return a.live, nil
+		}
+		if a.spare {
+			n--
+			continue
 		}
 		if !again || final(a.err) || time.Since(since) > l.window || l.f.ctx.Err() != nil {
 			return nil, &Unreachable{Host: l.name, Err: a.err}

@@ -65,7 +65,7 @@ func (l *hostLink) beside(old *live, still func() bool) {
 		l.mu.Unlock()
 		return
 	}
-	a := &attempt{done: make(chan struct{})}
+	a := &attempt{done: make(chan struct{}), spare: true}
 	l.attempt = a
 	l.mu.Unlock()
 	a.live, a.err = l.build.beside(l.f.ctx, still)

@@ -154,3 +154,9 @@ func (t *tunnel) SetReadDeadline(d time.Time) error {
 
 // SetWriteDeadline implements net.PacketConn; writes have none.
 func (t *tunnel) SetWriteDeadline(time.Time) error { return nil }
+
+// SetReadBuffer keeps quic-go from asking for a socket's buffer.
+func (t *tunnel) SetReadBuffer(int) error { return nil }
+
+// SetWriteBuffer is as SetReadBuffer.
+func (t *tunnel) SetWriteBuffer(int) error { return nil }
