@@ -60,7 +60,7 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 		}
 	}
 	file := source.File
-	file.Arg = "src"
+	file.Arg, file.Suffix = "src", "/src"
 	res, err := r.Host.Module(ctx, "ansible.legacy.copy", module, file)
 	if err != nil {
 		return nil, err

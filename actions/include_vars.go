@@ -96,6 +96,10 @@ func (l *varsLoad) loadNamed(vars *value.Dict) (problem string, err error) {
 		name, _ = l.Args.Str(arg)
 		name = strings.TrimRight(name, "\n")
 	}
+	if !l.Args.Has("file") && !l.Args.Has("_raw_params") {
+		l.Controller.Warn(`Invalid request to find a file that matches a "null" value`)
+		return "Could not find file on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, see the remote_src option", nil
+	}
 	if l.Marked(arg) && !plainRelative(name) {
 		return "", Fail("the '%s' of this task was named by a managed host, and a controller file a host chose is never read", arg)
 	}
@@ -192,6 +196,7 @@ func (l *varsLoad) loadDir(dir string, vars *value.Dict) (problem string, err er
 		if n := len(strings.Split(below, "/")) + 1; depth > 0 && below != "." && n > depth {
 			continue
 		}
+		ofRoot := value.NewDict(8) // a directory counts as a whole
 		for _, name := range byDir[root] {
 			if l.RolePath() != "" && path.Join(l.RolePath(), name) == path.Join(root, "vars", "main.yml") {
 				continue
@@ -199,9 +204,14 @@ func (l *varsLoad) loadDir(dir string, vars *value.Dict) (problem string, err er
 			if !filter(name) {
 				continue
 			}
-			if problem, err := l.load(path.Join(root, name), vars, true); problem != "" || err != nil {
+			if problem, err := l.load(path.Join(root, name), ofRoot, true); problem != "" || err != nil {
 				return problem, err
 			}
+		}
+		vars.Update(ofRoot)
+		vars.Places = nil
+		if len(roots) == 1 {
+			vars.Places = ofRoot.Places
 		}
 	}
 	return "", nil

@@ -72,6 +72,6 @@ func unarchive(ctx context.Context, r *Run) (Result, error) {
 		return r.Host.Module(ctx, "ansible.legacy.unarchive", args)
 	}
 	file := source.File
-	file.Arg = "src"
+	file.Arg, file.Suffix = "src", "/source"
 	return r.Host.Module(ctx, "ansible.legacy.unarchive", args, file)
 }

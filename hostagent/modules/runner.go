@@ -93,6 +93,7 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 	if short == "raw" {
 		return r.raw(ctx, henv, t, args, environ)
 	}
+	environ = coerceLocale(environ)
 	found := discover(ctx, t.Python, environ)
 	out, err := r.choose(ctx, henv, t, args, environ, found)
 	if out != nil {
