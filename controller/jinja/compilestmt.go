@@ -134,11 +134,7 @@ func (p *compiler) captured(body []stmt) (eval, error) {
 	to := sc.fn.slots
 	return func(c *Context, f *frame) (any, error) {
 		f.clear(sc.from, to)
-		var out output
-		if err := run(c, f, &out); err != nil {
-			return nil, err
-		}
-		return c.concat(out.nodes)
+		return c.collected(run, f)
 	}, nil
 }
 

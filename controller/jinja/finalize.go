@@ -229,7 +229,7 @@ func (c *Context) concat(nodes []any) (any, error) {
 			n += len(x)
 		case *value.Template:
 			n += len(x.Text)
-		case int64, bool, float64, value.Markup:
+		case int64, bool, float64, value.Markup, *blank:
 			n += 8
 		default:
 			texts = false

@@ -67,7 +67,10 @@ func (m *macro) Call(_ *Context, a Args) (any, error) {
 	}
 	defer c.run.leave()
 	f := newFrame(code.fn, m.f)
-	kw := append([]Kwarg(nil), a.Kw...)
+	var kw []Kwarg
+	if len(a.Kw) > 0 {
+		kw = append(kw, a.Kw...)
+	}
 	take := func(name string) (any, bool) {
 		for i, k := range kw {
 			if k.Name == name {
@@ -135,9 +138,5 @@ func (m *macro) Call(_ *Context, a Args) (any, error) {
 		}
 		f.slots[code.slots[i]] = slot{v, true}
 	}
-	var out output
-	if err := code.run(c, f, &out); err != nil {
-		return nil, err
-	}
-	return c.concat(out.nodes)
+	return c.collected(code.run, f)
 }

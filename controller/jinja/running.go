@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"context"
+	"sync"
 
 	"volant/wire/value"
 )
@@ -115,6 +116,29 @@ type output struct {
 	nodes []any
 	mute  bool // after extends: nothing is output any more
 	all   bool // None counts as a node
+}
+
+// nodeSlices are for collecting nodes that concat then makes one value of.
+var nodeSlices = sync.Pool{New: func() any { return new([]any) }}
+
+// keepNodes bounds what such a slice keeps for the next.
+const keepNodes = 1 << 14
+
+// collected runs a body and joins what it outputs.
+func (c *Context) collected(run exec, f *frame) (any, error) {
+	s := nodeSlices.Get().(*[]any)
+	out := output{nodes: (*s)[:0]}
+	err := run(c, f, &out)
+	var v any
+	if err == nil {
+		v, err = c.concat(out.nodes)
+	}
+	clear(out.nodes)
+	if cap(out.nodes) <= keepNodes {
+		*s = out.nodes
+		nodeSlices.Put(s)
+	}
+	return v, err
 }
 
 // add appends what an expression gave.

@@ -98,7 +98,17 @@ func (t *Template) render(c *Context) (any, error) {
 		return v, nil
 	}
 	var out output
-	if c.state != nil {
+	if c.state == nil {
+		s := nodeSlices.Get().(*[]any)
+		out.nodes = (*s)[:0]
+		defer func() {
+			clear(out.nodes)
+			if cap(out.nodes) <= keepNodes {
+				*s = out.nodes
+				nodeSlices.Put(s)
+			}
+		}()
+	} else {
 		out.nodes = c.state.nodes[:0]
 		defer func() { c.state.nodes = out.nodes }()
 	}

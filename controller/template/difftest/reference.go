@@ -25,7 +25,7 @@ type Answer struct {
 	Class string `json:"class,omitempty"` // or the class of its error
 	Error string `json:"error,omitempty"` // and the first line of its message
 	Skip  bool   `json:"skip,omitempty"`  // nothing to compare with
-	// Seconds is how long the reference took.
+	// Seconds is how long what Time asked for took.
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
@@ -88,9 +88,19 @@ func StartReference(ctx context.Context, vars, home string) (*Reference, error) 
 	return &Reference{cmd: cmd, in: in, out: bufio.NewReader(out)}, nil
 }
 
-// Render has the reference render a template with more variables, times times.
-func (r *Reference) Render(template string, vars any, times int) (Answer, error) {
-	line, err := json.Marshal(map[string]any{"template": template, "vars": vars, "times": times})
+// Render has the reference render a template.
+func (r *Reference) Render(template string) (Answer, error) {
+	return r.ask(map[string]any{"template": template})
+}
+
+// Time has engine, "jinja2" or "templar", render a template times times. What
+// Jinja2 compiles it compiles once.
+func (r *Reference) Time(template, engine string, times int) (Answer, error) {
+	return r.ask(map[string]any{"template": template, "engine": engine, "times": times})
+}
+
+func (r *Reference) ask(question map[string]any) (Answer, error) {
+	line, err := json.Marshal(question)
 	if err != nil {
 		return Answer{}, fmt.Errorf("writing a template: %w", err)
 	}

@@ -27,6 +27,25 @@ def trust(v):
     return v
 
 
+def timed(c, base, loader):
+    """CPU seconds that c['times'] renders take, compiled once in plain Jinja2 or as the reference does it."""
+    times = range(c['times'])
+    if c['engine'] == 'jinja2':
+        import jinja2
+        variables = json.load(open(sys.argv[1]))
+        render = jinja2.Environment(trim_blocks=True).from_string(c['template']).render
+        start = time.process_time()
+        for _ in times:
+            v = render(variables)
+        return time.process_time() - start, v
+    text = trusted.tag(c['template'])
+    render = Templar(loader, variables=base).template
+    start = time.process_time()
+    for _ in times:
+        v = render(text)
+    return time.process_time() - start, v
+
+
 def main():
     base = trust(json.load(open(sys.argv[1])))
     loader = DataLoader()
@@ -36,10 +55,10 @@ def main():
         c = json.loads(line)
         t = c['template']
         d = {}
-        start = time.perf_counter()
         try:
-            v = None
-            for _ in range(c.get('times', 1)):
+            if c.get('engine'):
+                d['seconds'], v = timed(c, base, loader)
+            else:
                 v = Templar(loader, variables=dict(base, **trust(c.get('vars') or {}))).template(trusted.tag(t))
             d['want'] = repr(v)
         except RecursionError:
@@ -48,7 +67,6 @@ def main():
             m = str(e)
             d['class'] = type(e).__name__
             d['error'] = m.split('\n')[0]
-        d['seconds'] = time.perf_counter() - start
         out.write(json.dumps(d) + '\n')
         out.flush()
 
