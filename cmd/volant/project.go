@@ -137,7 +137,7 @@ func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 	if f := j.config.String("DEFAULT_VAULT_PASSWORD_FILE"); f != "" {
 		w.PasswordFiles = append(w.PasswordFiles, f)
 	}
-	if _, err := j.vault.Load(ctx, w, j.prompt, j.display); err != nil {
+	if _, err := j.vault.Load(ctx, w, terminalOf(j.process), j.display); err != nil {
 		return err
 	}
 	j.files = &yaml.Files{Vault: j.vault, Sink: j.display}

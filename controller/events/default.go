@@ -311,7 +311,7 @@ func (c *Default) skipped(e Result, shown *value.Dict) {
 	cleanResult(e.Task, shown)
 	c.needBanner(e.Task)
 	problems(c.d, e.Outcome, shown, c.opt.FailedStderr)
-	if e.Task.Loop {
+	if e.Task.Loop || e.Task.NoItems {
 		shown.Delete("results")
 	}
 	msg := fmt.Sprintf("skipping: [%s]", e.Host)

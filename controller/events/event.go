@@ -43,6 +43,7 @@ type Task struct {
 	// Args is what display_args_to_stdout shows: " a=1, b=2" text made on demand.
 	Args              func() string
 	Loop              bool // the task has a loop
+	NoItems           bool // the loop is written as an empty list
 	Include           bool // include_tasks or include_role: no result lines
 	Handler           bool
 	Implicit          bool

@@ -222,7 +222,7 @@ func (it *item) finish(res Dict) {
 	}
 	d := value.DictOf("ansible_delegated_host", it.delegate)
 	for _, k := range []string{"ansible_host", "ansible_port", "ansible_user", "ansible_connection"} {
-		if v, _, ok := it.cv.Lookup(k); ok {
+		if v, _, ok := it.cv.Own(k); ok {
 			if out, _, err := it.scope(context.Background(), it.cv).Render(v); err == nil {
 				d.Set(k, out)
 			}

@@ -247,6 +247,7 @@ func (b *batch) eventTask(ctx context.Context, x *exec) *events.Task {
 	ev := &events.Task{
 		ID: t.ID, Action: t.ActionName(), Handler: t.Handler, Implicit: t.Implicit,
 		Loop:    truthy(t.Keywords.Value(playbook.Loop)),
+		NoItems: emptyLoop(t),
 		Include: t.Include != playbook.NotInclude,
 	}
 	name := t.RawName()
@@ -303,4 +304,9 @@ func shuffle(s []string) {
 
 func (r *Runner) compile(p *playbook.Play) (*compile.Plan, error) {
 	return compile.Compile(r.opt.Loader, p, r.opt.Compile)
+}
+
+func emptyLoop(t *playbook.Task) bool {
+	v := t.Keywords.Value(playbook.Loop)
+	return v != nil && !truthy(v)
 }

@@ -52,6 +52,7 @@ func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
 	x.noLog(ctx, it)
 	x.putWarnings(o)
 	o.Status = status(res)
+	o.argMarks = it.args.Marked
 	o.marked = x.touched || len(it.args.Marked) > 0
 	o.Timing.Total = time.Since(begin)
 	return o
@@ -105,6 +106,7 @@ func (it *item) run(ctx context.Context) (Dict, error) {
 	if err := it.delegation(ctx); err != nil {
 		return nil, err
 	}
+	it.tellConnection(ctx)
 	ok, at, err := it.when(ctx, it.v, conditionsOf(it.step.Keywords))
 	switch {
 	case err != nil && it.loopErr != nil:

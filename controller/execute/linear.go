@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"volant/actions"
@@ -154,12 +156,12 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 		b.forgetNotified(step.Task, group)
 		group = group[:1]
 	}
+	ev := b.eventTask(ctx, x)
+	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	limit, err := b.limit(ctx, x, once)
 	if err != nil {
 		return nil, false, err
 	}
-	ev := b.eventTask(ctx, x)
-	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	l := &lockstep{b: b, step: step, ev: ev, limit: limit, begin: begin}
 	done, err = l.run(ctx, group)
 	if err == nil {
@@ -191,14 +193,40 @@ func (b *batch) limit(ctx context.Context, x *exec, once bool) (int, error) {
 	if k == nil || k.Value == nil || once {
 		return limit, nil
 	}
-	v, err := keyword(x.scope(ctx, x.vars), k)
+	v, _, err := x.scope(ctx, x.vars).Render(k.Value)
+	n := 0
+	if err == nil {
+		n, err = throttle(v)
+	}
 	if err != nil {
 		return 0, fault.New(fault.Generic, k.Pos, "Failed to convert the throttle value to an integer.").Because(err)
 	}
-	if n, ok := v.(int64); ok && n > 0 && (limit == 0 || int(n) < limit) {
-		limit = int(n)
+	if n > 0 && (limit == 0 || n < limit) {
+		limit = n
 	}
 	return limit, nil
+}
+
+// throttle is Python's int() of the keyword's value.
+func throttle(v any) (int, error) {
+	switch v := v.(type) {
+	case int64:
+		return int(v), nil
+	case float64:
+		return int(v), nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case string:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil {
+			return 0, &fault.Error{Msg: "invalid literal for int() with base 10: " + value.Repr(v)}
+		}
+		return n, nil
+	}
+	return 0, &fault.Error{Msg: "int() argument must be a string, a bytes-like object or a real number, not " + value.Repr(value.TypeName(v))}
 }
 
 // lockstep is one step in progress on a group of hosts.

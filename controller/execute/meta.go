@@ -165,6 +165,9 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	if err != nil {
 		return nil, false, err
 	}
+	if t.Handler {
+		delete(b.notified[t], h.name)
+	}
 	res := value.DictOf("msg", msg)
 	header := msg
 	if !ok {

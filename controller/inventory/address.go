@@ -127,10 +127,17 @@ func during(err error) error {
 	return err
 }
 
+// valueError is an error that the reference's Python raises and not the
+// reference itself.
+type valueError struct{ error }
+
+// Unwrap gives the error itself.
+func (e *valueError) Unwrap() error { return e.error }
+
 func pyInt(s string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {
-		return 0, rangeError("invalid literal for int() with base 10: %s", value.Repr(s))
+		return 0, &valueError{rangeError("invalid literal for int() with base 10: %s", value.Repr(s))}
 	}
 	return n, nil
 }

@@ -2,8 +2,12 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
+
+	"volant/controller/fault"
+	"volant/wire/value"
 )
 
 func isHostList(_ *Inventory, source string) bool {
@@ -30,6 +34,9 @@ func (inv *Inventory) list(source string, read func(string) ([]string, int, erro
 			continue
 		}
 		hosts, port, err := read(h)
+		if bad := (*valueError)(nil); errors.As(err, &bad) {
+			return fault.New(fault.Parser, value.Pos{}, "Invalid data from string, could not parse: %s", bad.Error()).Because(bad.error)
+		}
 		if err != nil {
 			inv.opt.Sink.Verbose(3, "Unable to parse address from hostname, leaving unchanged: "+err.Error())
 			hosts, port = []string{h}, 0

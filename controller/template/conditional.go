@@ -177,6 +177,10 @@ func (s *Scope) evaluate(t *value.Template, form int) (any, error) {
 		}
 		return nil, asFault(u, t, true)
 	case value.Omitted:
+		if s.replace != nil && s.replace.strict {
+			s.warn("The result of the `var` expression could not be omitted; a placeholder was used instead.", t, "")
+			return "<<Omit>>", nil
+		}
 		return nil, omitted(t)
 	case *value.Template:
 		return u, nil

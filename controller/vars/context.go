@@ -28,6 +28,10 @@ type Context struct {
 	shownAs string
 
 	overlay []overlay // later ones win
+
+	// Fallback gives variables that nothing else does: what the reference
+	// tells tasks about their connection. May be nil.
+	Fallback func(name string) (v any, ok bool)
 }
 
 type overlay struct {
@@ -121,6 +125,14 @@ func (c *Context) Clone() *Context {
 
 // Lookup implements template.Vars.
 func (c *Context) Lookup(name string) (v any, marked, ok bool) {
+	if v, marked, ok = c.Own(name); !ok && c.Fallback != nil {
+		v, ok = c.Fallback(name)
+	}
+	return v, marked, ok
+}
+
+// Own is Lookup without Fallback.
+func (c *Context) Own(name string) (v any, marked, ok bool) {
 	for i := len(c.overlay) - 1; i >= 0; i-- {
 		o := &c.overlay[i]
 		if o.name != name {
@@ -213,13 +225,16 @@ func (c *Context) walk(name string, f func(v any, marked bool) bool) {
 			f(factsValue(c.facts.named), c.facts.named.Len() > 0)
 			return
 		}
-		if v, ok := hostMagic(c, name); ok && !f(v, false) {
+		if v, ok := hostMagic(c, name); ok && !f(v, c.state.marked(name)) {
 			return
 		}
 	}
-	if dicts(c.layer.dicts...) {
-		dicts(c.step.below...)
+	for _, d := range c.layer.dicts {
+		if v, ok := d.Get(name); ok && !f(v, c.state.marked(name)) {
+			return
+		}
 	}
+	dicts(c.step.below...)
 }
 
 // Names implements template.Vars.
