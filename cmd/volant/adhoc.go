@@ -221,7 +221,17 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	}
 	late.loading = false
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), "ad hoc")
-	bus := events.NewBus(j.adhocCallback(opt), m)
+	pr := newProfile(opt.Profile)
+	bus, err := j.bus(j.adhocCallback(opt), nil)
+	if err != nil {
+		return err
+	}
+	bus.Add(m)
+	if pr != nil {
+		bus.Add(pr)
+		defer func() { pr.report(j.stderr) }()
+	}
+	bus.Add(j.progress())
 	if opt.Tree != "" {
 		bus.Add(events.NewTree(j.display, events.Format{DiffContext: 3}, j.absolute(opt.Tree)))
 	}
@@ -264,20 +274,14 @@ func (n *lateNames) Action(name string, collections []string) (string, bool, err
 	return resolved, ok, err
 }
 
-func (j *project) adhocCallback(opt *adhocOptions) events.Callback {
-	name := "minimal"
-	switch set := strings.TrimPrefix(j.config.String("DEFAULT_STDOUT_CALLBACK"), "ansible.builtin."); {
+// adhocCallback is the name of the callback for standard output.
+func (j *project) adhocCallback(opt *adhocOptions) string {
+	set := j.config.String("DEFAULT_STDOUT_CALLBACK")
+	switch {
 	case opt.OneLine:
-		name = "oneline"
-	case j.config.Bool("DEFAULT_LOAD_CALLBACK_PLUGINS") && set != "default":
-		name = set
+		return "oneline"
+	case j.config.Bool("DEFAULT_LOAD_CALLBACK_PLUGINS") && shortCallback(set) != "default":
+		return set
 	}
-	j.skipping(name)
-	switch name {
-	case "oneline":
-		return events.NewOneline(j.display, j.format("minimal"))
-	case "default":
-		return events.NewDefault(j.display, j.defaultOptions(nil))
-	}
-	return events.NewMinimal(j.display, j.format("minimal"))
+	return "minimal"
 }

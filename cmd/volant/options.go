@@ -52,8 +52,9 @@ type (
 	}
 	// ownOptions are Volant's own.
 	ownOptions struct {
-		MetricsFile string `help:"Write metrics of the run to this file (Prometheus text)."`
-		Unsupported string `enum:"refuse,warn," default:"" help:"What to do about statements that cannot run: refuse or warn."`
+		MetricsFile string      `help:"Write metrics of the run to this file (Prometheus text)."`
+		Profile     profileForm `help:"Show on standard error where the time went, as a table or with --profile=json."`
+		Unsupported string      `enum:"refuse,warn," default:"" help:"What to do about statements that cannot run: refuse or warn."`
 	}
 )
 

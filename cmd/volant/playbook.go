@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"volant/controller/compile"
-	"volant/controller/events"
 	"volant/controller/execute"
 	"volant/controller/fault"
 	"volant/controller/inventory"
@@ -152,12 +151,18 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	if err := j.preflight(loader, names, opt, copt); err != nil {
 		return err
 	}
+	pr := newProfile(opt.Profile)
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","))
-	bus, err := j.bus(opt)
+	bus, err := j.bus(j.config.String("DEFAULT_STDOUT_CALLBACK"), opt)
 	if err != nil {
 		return err
 	}
 	bus.Add(m)
+	if pr != nil {
+		bus.Add(pr)
+		defer func() { pr.report(j.stderr) }()
+	}
+	bus.Add(j.progress())
 	tr, err := j.transports(ctx, base, m)
 	if err != nil {
 		return err
@@ -335,98 +340,6 @@ func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Op
 		fmt.Fprint(j.stdout, text)
 	}
 	return nil
-}
-
-// bus makes the callbacks.
-func (j *project) bus(opt *playbookOptions) (*events.Bus, error) {
-	name := strings.TrimPrefix(j.config.String("DEFAULT_STDOUT_CALLBACK"), "ansible.builtin.")
-	bus := events.NewBus()
-	j.skipping(name)
-	switch name {
-	case "default":
-		bus.Add(events.NewDefault(j.display, j.defaultOptions(opt)))
-	case "minimal":
-		bus.Add(events.NewMinimal(j.display, j.format("minimal")))
-	case "oneline":
-		bus.Add(events.NewOneline(j.display, j.format("minimal")))
-	default:
-		return nil, &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(j.config.String("DEFAULT_STDOUT_CALLBACK")))}
-	}
-	for _, n := range j.config.Strings("CALLBACKS_ENABLED") {
-		switch strings.TrimPrefix(n, "ansible.builtin.") {
-		case "tree":
-			bus.Add(events.NewTree(j.display, events.Format{DiffContext: 3}, j.treeDir()))
-		case "junit":
-			bus.Add(j.junit())
-		case name:
-		default:
-			j.display.Note("Skipping callback plugin '%s', unable to load", n)
-		}
-	}
-	return bus, nil
-}
-
-// skipping says which callbacks for standard output are not used.
-func (j *project) skipping(used string) {
-	for _, n := range []string{"default", "minimal", "oneline"} {
-		if n != used {
-			j.display.Verbose(2, fmt.Sprintf("Skipping callback '%s', as we already have a stdout callback.", n))
-		}
-	}
-}
-
-func (j *project) treeDir() string {
-	d, ok := j.getenv("ANSIBLE_CALLBACK_TREE_DIR")
-	if !ok {
-		if v, err := j.config.Option("callback", "tree", "directory", nil, nil); err == nil {
-			d, _ = v.Value.(string)
-		}
-	}
-	if d == "" {
-		d = "~/.ansible/tree"
-	}
-	return j.absolute(d)
-}
-
-func (j *project) callbackBool(plugin, name string) bool {
-	v, err := j.config.Option("callback", plugin, name, nil, nil)
-	if err != nil {
-		return false
-	}
-	b, _ := v.Value.(bool)
-	return b
-}
-
-// format are the options that callbacks share.
-func (j *project) format(plugin string) events.Format {
-	f := events.Format{DiffContext: j.config.Int("DIFF_CONTEXT"), DumpYAML: dumpYAML}
-	if v, err := j.config.Option("callback", plugin, "result_format", nil, nil); err == nil {
-		f.YAML = v.Value == "yaml"
-	}
-	if v, err := j.config.Option("callback", plugin, "pretty_results", nil, nil); err == nil {
-		if b, ok := v.Value.(bool); ok {
-			f.Pretty = &b
-		}
-	}
-	return f
-}
-
-func (j *project) defaultOptions(opt *playbookOptions) events.DefaultOptions {
-	o := events.DefaultOptions{
-		Format:                j.format("default"),
-		ShowSkipped:           j.callbackBool("default", "display_skipped_hosts"),
-		ShowOK:                j.callbackBool("default", "display_ok_hosts"),
-		FailedStderr:          j.callbackBool("default", "display_failed_stderr"),
-		ShowCustomStats:       j.callbackBool("default", "show_custom_stats"),
-		ShowPerHostStart:      j.callbackBool("default", "show_per_host_start"),
-		CheckMarkers:          j.callbackBool("default", "check_mode_markers"),
-		ShowTaskPathOnFailure: j.callbackBool("default", "show_task_path_on_failure"),
-		ArgsToStdout:          j.config.Bool("DISPLAY_ARGS_TO_STDOUT"),
-	}
-	if opt != nil {
-		o.Check, o.Positional = opt.Check, opt.Playbook
-	}
-	return o
 }
 
 // login are the connection options and passwords.

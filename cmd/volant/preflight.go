@@ -16,8 +16,8 @@ var (
 	connections = []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"}
 	becomes     = []string{"sudo", "su", "doas", "dzdo", "sudosu", "pfexec", "ksu", "run0"}
 	strategies  = []string{"linear", "free", "host_pinned", "debug"}
-	callbacks   = []string{"default", "minimal", "oneline"} // for standard output
-	notifiers   = []string{"tree", "junit"}                 // beside one of these
+	callbacks   = []string{"default", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
+	notifiers   = []string{"tree", "junit", "timer", "profile_tasks", "volant.jsonl"} // beside one of these
 )
 
 // have is what can run here.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,15 +44,10 @@ func configure(p *process, verbose int) (*project, error) {
 		return nil, &exit{code: codeOptions}
 	}
 	j := &project{process: p, config: cfg, prompt: newPrompter(p)}
-	var log io.Writer
-	if path := cfg.String("DEFAULT_LOG_PATH"); path != "" {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err == nil {
-			log = &logLines{w: f, name: p.name}
-		}
-	}
+	log := openLog(p, cfg.String("DEFAULT_LOG_PATH"))
 	d := events.NewDisplay(p.stdout, p.stderr, log)
 	d.Verbosity = max(verbose, cfg.Int("DEFAULT_VERBOSITY"))
+	d.LogVerbosity = cfg.Int("LOG_VERBOSITY")
 	d.Color = (p.color || cfg.Bool("ANSIBLE_FORCE_COLOR")) && !cfg.Bool("ANSIBLE_NOCOLOR")
 	if p.width > 0 {
 		d.Columns = max(79, p.width-1)
@@ -108,21 +102,6 @@ func (j *project) banner() string {
 	return fmt.Sprintf("%s [core %s]\n  config file = %s\n  configured module search path = %s\n  ansible collection location = %s\n  executable location = %s\n  volant version = %s",
 		name, union.CoreVersion, file, value.Repr(value.Strings(j.config.Strings("DEFAULT_MODULE_PATH")...)),
 		strings.Join(j.config.Strings("COLLECTIONS_PATHS"), ":"), self, release())
-}
-
-// logLines puts the time in front of every line of a log.
-type logLines struct {
-	w    io.Writer
-	name string
-}
-
-// Write implements io.Writer.
-func (l *logLines) Write(b []byte) (int, error) {
-	head := fmt.Sprintf("%s p=%d u=%s n=%s INFO| ", time.Now().Format("2006-01-02 15:04:05,000"), os.Getpid(), userName(), l.name)
-	if _, err := io.WriteString(l.w, head+string(b)); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }
 
 // secrets loads the vault's passwords.

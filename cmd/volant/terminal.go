@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -31,6 +32,9 @@ type prompter struct {
 	in  *os.File
 	out io.Writer
 
+	before func() // called before a question is shown; may be nil
+	asking atomic.Bool
+
 	mu    sync.Mutex // a question and its answer
 	lines *bufio.Reader
 }
@@ -43,10 +47,18 @@ func newPrompter(p *process) *prompter {
 	return &prompter{in: p.stdin, out: p.stdout, lines: bufio.NewReader(p.stdin)}
 }
 
+// busy reports whether a question is on the terminal.
+func (t *prompter) busy() bool { return t.asking.Load() }
+
 // ask shows text and reads a line, for at most seconds when above 0.
 func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.asking.Store(true)
+	defer t.asking.Store(false)
+	if t.before != nil {
+		t.before()
+	}
 	fmt.Fprint(t.out, text)
 	type answer struct {
 		line string

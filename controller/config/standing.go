@@ -64,7 +64,6 @@ var unread = map[string]string{
 	"GALAXY_SERVER_LIST":                           noGalaxy,
 	"GALAXY_SERVER_TIMEOUT":                        noGalaxy,
 	"GALAXY_TOKEN_PATH":                            noGalaxy,
-	"LOG_VERBOSITY":                                "the log has what standard output has",
 	"MODULE_IGNORE_EXTS":                           "the default is built in",
 	"NETCONF_SSH_CONFIG":                           noNetwork,
 	"OLD_PLUGIN_CACHE_CLEARING":                    "",

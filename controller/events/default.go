@@ -209,7 +209,7 @@ func (c *Default) item(e Item) {
 		problems(c.d, e.Outcome, shown, c.opt.FailedStderr)
 		cleanResult(e.Task, shown)
 		label = pyText(itemLabel(shown))
-		c.d.print(fmt.Sprintf("failed: [%s] (item=%s) => %s", host, label, c.dump(shown)), "error", c.opt.FailedStderr)
+		c.d.print(fmt.Sprintf("failed: [%s] (item=%s) => %s", host, label, c.dump(shown)), "error", c.opt.FailedStderr, levelInfo)
 	case Skipped:
 		if !c.opt.ShowSkipped {
 			return
@@ -279,7 +279,7 @@ func (c *Default) result(e Result) {
 		c.needBanner(e.Task)
 		problems(c.d, e.Outcome, shown, c.opt.FailedStderr)
 		msg := fmt.Sprintf("fatal: [%s]: UNREACHABLE! => %s", hostLabel(e.Host, e.Task, shown), c.dump(shown))
-		c.d.print(msg, "unreachable", c.opt.FailedStderr)
+		c.d.print(msg, "unreachable", c.opt.FailedStderr, levelInfo)
 		if e.Task.IgnoreUnreachable {
 			c.d.Print("...ignoring", "skip")
 		}
@@ -297,7 +297,7 @@ func (c *Default) failed(e Result, shown *value.Dict) {
 			c.taskPath(e.Task)
 		}
 		msg := fmt.Sprintf("fatal: [%s]: FAILED! => %s", hostLabel(e.Host, e.Task, shown), c.dump(shown))
-		c.d.print(msg, "error", c.opt.FailedStderr)
+		c.d.print(msg, "error", c.opt.FailedStderr, levelInfo)
 	}
 	if e.IgnoreErrors {
 		c.d.Print("...ignoring", "skip")

@@ -3,6 +3,8 @@ package events
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -24,15 +26,23 @@ type Display struct {
 	Deprecations bool
 	VerboseErr   bool // verbose lines go to standard error
 
+	// LogVerbosity is as Verbosity for the log; 0 is that of the display.
+	LogVerbosity int
+
 	mu       sync.Mutex
 	out, err io.Writer
-	log      io.Writer
+	log      Log
 	seen     map[string]struct{}
+	progress string // what is shown below the last line, see Progress
 }
 
+// Log receives what is shown, without colours, with the level of Python's
+// logging: "INFO", "WARNING" or "ERROR".
+type Log interface{ Line(level, msg string) }
+
 // NewDisplay returns a Display without colours that writes to out and err; log
-// receives a copy without colours and may be nil.
-func NewDisplay(out, err, log io.Writer) *Display {
+// receives a copy and may be nil.
+func NewDisplay(out, err io.Writer, log Log) *Display {
 	return &Display{
 		Columns: 79, Deprecations: true, Colors: defaultColors,
 		out: out, err: err, log: log, seen: map[string]struct{}{},
@@ -58,8 +68,11 @@ var codes = map[string]string{
 
 // Paint colours text for an event when colours are on.
 func (d *Display) Paint(text, event string) string {
-	code, ok := codes[d.Colors[event]]
-	if !d.Color || !ok || event == "" {
+	if !d.Color || event == "" {
+		return text
+	}
+	code := colorCode(d.Colors[event])
+	if code == "" {
 		return text
 	}
 	parts := strings.Split(text, "\n")
@@ -69,13 +82,45 @@ func (d *Display) Paint(text, event string) string {
 	return strings.Join(parts, "\n")
 }
 
+// numbered are the colours of a terminal with 256 of them.
+var numbered = regexp.MustCompile(`^(?:color([0-9]+)|rgb([0-5])([0-5])([0-5])|gray([0-9]+))$`)
+
+// colorCode is the terminal's code of a colour's name, empty for none.
+func colorCode(name string) string {
+	if c, ok := codes[name]; ok {
+		return c
+	}
+	m := numbered.FindStringSubmatch(name)
+	if m == nil {
+		return ""
+	}
+	n := func(i int) int { v, _ := strconv.Atoi(m[i]); return v } // digits, or none: 0
+	switch {
+	case m[1] != "":
+		return "38;5;" + m[1]
+	case m[2] != "":
+		return fmt.Sprintf("38;5;%d", 16+36*n(2)+6*n(3)+n(4))
+	}
+	return fmt.Sprintf("38;5;%d", 232+n(5))
+}
+
+// painted are the sequences that Paint writes.
+var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // Print shows msg on standard output in the colour of event.
-func (d *Display) Print(msg, event string) { d.print(msg, event, false) }
+func (d *Display) Print(msg, event string) { d.print(msg, event, false, levelInfo) }
 
 // PrintErr shows msg on standard error.
-func (d *Display) PrintErr(msg, event string) { d.print(msg, event, true) }
+func (d *Display) PrintErr(msg, event string) { d.print(msg, event, true, levelInfo) }
 
-func (d *Display) print(msg, event string, stderr bool) {
+// The levels of a Log.
+const (
+	levelInfo    = "INFO"
+	levelWarning = "WARNING"
+	levelError   = "ERROR"
+)
+
+func (d *Display) print(msg, event string, stderr bool, level string) {
 	msg = strings.ReplaceAll(msg, "\r\n", "\n")
 	text := d.Paint(strings.TrimSuffix(msg, "\n"), event) + "\n"
 	d.mu.Lock()
@@ -84,17 +129,44 @@ func (d *Display) print(msg, event string, stderr bool) {
 	if stderr {
 		w = d.err
 	}
+	d.clear()
 	// A reader that went away must not stop the run: write errors are dropped.
 	_, _ = io.WriteString(w, text)
-	if d.log != nil {
-		_, _ = io.WriteString(d.log, strings.TrimLeft(msg, "\n")+"\n")
+	d.draw()
+	if d.log != nil && msg != "" {
+		d.log.Line(level, painted.ReplaceAllString(strings.TrimLeft(msg, "\n"), ""))
+	}
+}
+
+// Progress shows text below everything else on standard error, which must be a
+// terminal, until the next call; empty text ends it.
+func (d *Display) Progress(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clear()
+	d.progress = text
+	d.draw()
+}
+
+func (d *Display) clear() {
+	if d.progress != "" {
+		_, _ = io.WriteString(d.err, "\r\x1b[K")
+	}
+}
+
+func (d *Display) draw() {
+	if d.progress != "" {
+		_, _ = io.WriteString(d.err, d.progress)
 	}
 }
 
 // Verbose shows msg when -v was given at least level times.
 func (d *Display) Verbose(level int, msg string) {
-	if d.Verbosity >= level {
-		d.print(msg, "verbose", d.VerboseErr)
+	switch {
+	case d.Verbosity >= level:
+		d.print(msg, "verbose", d.VerboseErr, levelInfo)
+	case d.log != nil && d.LogVerbosity >= level:
+		d.log.Line(levelInfo, msg)
 	}
 }
 
@@ -139,14 +211,14 @@ func (d *Display) first(text string) bool {
 func (d *Display) Warn(w Warning) {
 	e := &fault.Error{Msg: w.Msg, Help: w.Help, Pos: w.Pos, Excerpt: w.Excerpt, Cause: w.Cause}
 	if text := "[WARNING]: " + fault.Verbose(e); d.first(text) {
-		d.PrintErr(text, "warn")
+		d.print(text, "warn", true, levelWarning)
 	}
 }
 
 // Warning shows an error's text as a warning, once.
 func (d *Display) Warning(err error) {
 	if text := "[WARNING]: " + fault.Verbose(err); d.first(text) {
-		d.PrintErr(text, "warn")
+		d.print(text, "warn", true, levelWarning)
 	}
 }
 
@@ -158,7 +230,7 @@ func (d *Display) Note(format string, args ...any) {
 // Error shows an error block once, on standard error when stderr is set.
 func (d *Display) Error(err error, stderr bool) {
 	if text := "[ERROR]: " + fault.Verbose(err); d.first(text) {
-		d.print(text, "error", stderr)
+		d.print(text, "error", stderr, levelError)
 	}
 }
 

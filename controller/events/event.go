@@ -112,7 +112,9 @@ type Deprecation struct {
 type Timing struct {
 	Queue   time.Duration // from the step's start until the driver began
 	Render  time.Duration // conditionals, loop, arguments, post-processing
-	Wire    time.Duration // sub-tasks: sent to answered, less Host
+	Union   time.Duration // finding modules and what they import
+	Connect time.Duration // sub-tasks: waiting for the link, built if need be
+	Wire    time.Duration // sub-tasks: sent to answered, less Host and Connect
 	Host    time.Duration // sub-tasks: work on the managed host
 	Barrier time.Duration // from the host's end to the step's end
 	Total   time.Duration
@@ -198,9 +200,15 @@ type (
 	// SubTask is one exchange with a host, for metrics and the journal.
 	SubTask struct {
 		Host, Action, Module string
-		Path                 string // "native", "python", "raw", "local"
+		Path                 string // "native", "python", "raw", with the reason of a hand-back
+		Union, Connect       time.Duration
 		Wire, Work           time.Duration
 		Err                  error
+	}
+	// Phase is work of the controller that belongs to no task.
+	Phase struct {
+		Name string // "load", "compile"
+		Took time.Duration
 	}
 	// StepDone ends a step of a lockstep strategy.
 	StepDone struct {
@@ -230,6 +238,7 @@ func (AsyncFailed) event()      {}
 func (Include) event()          {}
 func (Notify) event()           {}
 func (SubTask) event()          {}
+func (Phase) event()            {}
 func (StepDone) event()         {}
 func (VarsPrompt) event()       {}
 func (StatsReady) event()       {}

@@ -404,10 +404,10 @@ func (b *batch) safely(ctx context.Context, x *exec, begin time.Time) (o *outcom
 	x.vars = v
 	start := time.Now()
 	o = x.run(ctx)
-	queue := x.timing
-	o.Timing = queue
+	spent := x.timing
+	o.Timing = spent
 	o.Timing.Total = time.Since(start)
-	o.Timing.Render = o.Timing.Total - queue.Wire - queue.Host
+	o.Timing.Render = max(0, o.Timing.Total-spent.Union-spent.Connect-spent.Wire-spent.Host)
 	if ctx.Err() != nil {
 		o.fatal = ctx.Err()
 	}

@@ -16,8 +16,9 @@ import (
 // what the coordinator needs to act on it.
 type outcome struct {
 	events.Outcome
-	task          *events.Task // as it was for this item: delegation, no_log
-	marked        bool         // holds what a managed host sent
+	task          *events.Task    // as it was for this item: delegation, no_log
+	marked        bool            // holds what a managed host sent
+	argMarks      map[string]bool // arguments that a managed host had a say in
 	ignoreErrors  bool
 	ignoreUnreach bool
 	delegate      string // rendered delegate_to, empty when not delegated

@@ -288,6 +288,7 @@ func (b *batch) inventory(j *running, o, it *outcome) error {
 	if err != nil {
 		return err
 	}
+	b.markInventory(j.h.name, it, add)
 	it.Value.Set("changed", changed)
 	if isHost && changed {
 		name, _ := add.Str("host_name")
@@ -314,6 +315,38 @@ func (b *batch) inventory(j *running, o, it *outcome) error {
 		}
 	}
 	return nil
+}
+
+// markInventory keeps the mark of what a managed host sent on what add_host and
+// group_by made of it: variables, the host's name, its groups.
+func (b *batch) markInventory(host string, it *outcome, add *value.Dict) {
+	if len(it.argMarks) == 0 {
+		return
+	}
+	store := b.r.opt.Store
+	if add == nil { // group_by
+		store.MarkInventory(host, "group_names")
+		return
+	}
+	host, _ = add.Str("host_name")
+	vars, _ := add.Lookup("host_vars").(*value.Dict)
+	all := it.argMarks["_raw_params"]
+	for k := range vars.All() {
+		if name := text(k); all || it.argMarks[name] {
+			store.MarkInventory(host, name)
+		}
+	}
+	for _, k := range []string{"name", "hostname", "host"} {
+		if all || it.argMarks[k] {
+			// The port may be part of the name.
+			store.MarkInventory(host, "inventory_hostname", "inventory_hostname_short", "ansible_ssh_port")
+		}
+	}
+	for _, k := range []string{"groupname", "groups", "group"} {
+		if all || it.argMarks[k] {
+			store.MarkInventory(host, "group_names")
+		}
+	}
 }
 
 // judgeAgain applies changed_when and failed_when once the inventory has said

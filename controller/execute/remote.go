@@ -20,9 +20,10 @@ import (
 // remote is the managed host of one item: what an action calls.
 type remote struct {
 	*item
-	n    uint32 // sub-tasks sent for this attempt
-	conn *connection
-	tr   Transport
+	n     uint32 // sub-tasks sent for this attempt
+	conn  *connection
+	tr    Transport
+	union time.Duration // spent on finding the module since the last sub-task
 	// found is the interpreter that the last sub-task discovered, nil when it
 	// was named.
 	found *wire.Interpreter
@@ -57,6 +58,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	t := &req.Task
 	t.Module = name
 	t.Args = wire.Dict{Dict: args}
+	begin := time.Now()
 	mod, err := h.resolve(name)
 	if err != nil {
 		return nil, err
@@ -68,6 +70,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 		if err != nil {
 			return nil, err
 		}
+		h.union = time.Since(begin)
 		if err := h.interpreter(ctx, py); err != nil {
 			return nil, err
 		}
@@ -143,12 +146,19 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	ans, err := h.tr.Run(ctx, req)
 	wall := time.Since(begin)
 	h.touched = true
-	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Wire: wall, Err: err}
-	if ans != nil && ans.Outcome != nil {
-		ev.Path = ans.Path
-		ev.Work = time.Duration(ans.Timings.Work)
-		ev.Wire = wall - ev.Work
+	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Union: h.union, Wire: wall, Err: err}
+	h.union = 0
+	if ans != nil {
+		ev.Connect = ans.Wait
+		ev.Wire -= ev.Connect
+		if ans.Outcome != nil {
+			ev.Path = ans.Path
+			ev.Work = time.Duration(ans.Timings.Work)
+			ev.Wire = max(0, ev.Wire-ev.Work)
+		}
 	}
+	h.timing.Union += ev.Union
+	h.timing.Connect += ev.Connect
 	h.timing.Wire += ev.Wire
 	h.timing.Host += ev.Work
 	h.emit(ev)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"volant/controller/events"
 	"volant/controller/fault"
@@ -295,79 +296,6 @@ func (r *Runner) batch(ctx context.Context, p *playbook.Play, v *playbook.Values
 	return code, b.endPlay, nil
 }
 
-// prompts asks for the variables of vars_prompt.
-func (r *Runner) prompts(ctx context.Context, p *playbook.Play) (*value.Dict, error) {
-	out := value.NewDict(len(p.VarsPrompt))
-	for _, raw := range p.VarsPrompt {
-		v, err := r.opt.Loader.Render.Render(p, nil, nil, raw)
-		if err != nil {
-			return nil, err
-		}
-		d, ok := v.(*value.Dict)
-		if !ok {
-			continue
-		}
-		name, _ := d.Str("name")
-		if r.opt.Store.Extra().Has(name) {
-			continue
-		}
-		answer, err := r.prompt(ctx, name, d)
-		if err != nil {
-			return nil, err
-		}
-		out.Set(name, answer)
-	}
-	return out, nil
-}
-
-func (r *Runner) prompt(ctx context.Context, name string, d *value.Dict) (any, error) {
-	ask := name
-	if p, ok := d.Get("prompt"); ok {
-		ask = text(p)
-	}
-	def, hasDef := d.Get("default")
-	hasDef = hasDef && def != nil
-	private, confirm := true, false
-	if v, ok := d.Get("private"); ok {
-		private, _ = playbook.ToBool(v)
-	}
-	if v, ok := d.Get("confirm"); ok {
-		confirm, _ = playbook.ToBool(v)
-	}
-	r.opt.Bus.Event(events.VarsPrompt{Name: name, Prompt: ask})
-	var answer any
-	if r.opt.Prompt == nil {
-		r.opt.Display.Note("Not prompting as we are not in interactive mode")
-	} else {
-		msg := ask + ": "
-		if hasDef {
-			msg = fmt.Sprintf("%s [%s]: ", ask, text(def))
-		}
-		for {
-			line, err := r.opt.Prompt(ctx, msg, !private, 0)
-			if err != nil {
-				return nil, err
-			}
-			answer = line
-			if !confirm {
-				break
-			}
-			again, err := r.opt.Prompt(ctx, "confirm "+msg, !private, 0)
-			if err != nil {
-				return nil, err
-			}
-			if again == line {
-				break
-			}
-			r.opt.Display.Print("***** VALUES ENTERED DO NOT MATCH ****", "")
-		}
-	}
-	if !truthy(answer) && hasDef {
-		answer = def
-	}
-	return text(answer), nil
-}
-
 // retryFile writes the hosts to run again where the configuration asks for it.
 func (r *Runner) retryFile(book *playbook.Playbook) {
 	if !r.opt.Config.Bool("RETRY_FILES_ENABLED") {
@@ -407,10 +335,12 @@ func (r *Runner) retryFile(book *playbook.Playbook) {
 }
 
 func (r *Runner) newBatch(p *playbook.Play, v *playbook.Values, hosts []string) (*batch, error) {
+	begin := time.Now()
 	plan, err := r.compile(p)
 	if err != nil {
 		return nil, err
 	}
+	r.opt.Bus.Event(events.Phase{Name: "compile", Took: time.Since(begin)})
 	b := &batch{
 		r: r, play: plan.Play, values: v, plan: plan, byName: map[string]*host{}, removed: map[string]int{},
 		notified: map[*playbook.Task]map[string]bool{}, titles: map[*playbook.Task]*title{},

@@ -141,6 +141,7 @@ type Scope struct {
 	// mark says that the render in progress read what a managed host sent.
 	mark    bool
 	depth   int
+	at      value.Pos   // of the template being rendered
 	include *fileLoader // for templates in values, made when first needed
 	replace *replacing  // nil: what is undefined fails
 }

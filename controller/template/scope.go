@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"volant/controller/fault"
 	"volant/controller/jinja"
 	"volant/wire/value"
 )
@@ -47,6 +48,11 @@ func (s *Scope) Resolve(name string) (any, bool, error) {
 	if marked {
 		s.mark = true
 	}
+	if name == "play_hosts" {
+		d := fault.Deprecation{Version: "2.23"}
+		d.Msg, d.Help, d.Pos = "The `play_hosts` magic variable is deprecated.", "Use `ansible_play_batch` instead.", s.at
+		s.sink().Deprecated(d)
+	}
 	v, err := s.Value(v)
 	return v, true, err
 }
@@ -87,11 +93,12 @@ func (s *Scope) Template(t *value.Template) (any, error) {
 	}
 	r := &rendered{busy: true}
 	s.done[t] = r
-	outer := s.mark
+	outer, at := s.mark, s.at
 	s.mark = false
 	s.depth++
 	v, err := s.run(t)
 	s.depth--
+	s.at = at
 	r.v, r.marked, r.busy = v, s.mark, false
 	s.mark = outer || r.marked
 	if err != nil {
@@ -137,6 +144,7 @@ func (s *Scope) settle(v any, err error) func(t *value.Template) (any, error) {
 
 // render is the jinja.Render for a template of this scope at pos.
 func (s *Scope) render(pos value.Pos) *jinja.Render {
+	s.at = pos
 	r := &jinja.Render{
 		Vars: s, Load: s.loader(), Ctx: s.ctx, Table: s.e.table, Pos: pos, Data: s, Limits: s.e.opt.Limits,
 	}

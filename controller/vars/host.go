@@ -16,10 +16,23 @@ type hostState struct {
 	set      table // set_fact and register
 	included table // include_vars
 
+	// sent are the names of inventory variables that a managed host had a say
+	// in: add_host with what another host sent.
+	sent table
+
 	mu      sync.Mutex // guards the fields below
 	gen     uint64
 	basedir string
 	layers  *hostLayers
+}
+
+// marked reports whether a managed host had a say in the inventory's variable.
+func (h *hostState) marked(name string) bool {
+	if h == nil {
+		return false
+	}
+	_, ok := h.sent.get(name)
+	return ok
 }
 
 // hostLayers are the shared dicts of a host's inventory variables.
@@ -169,6 +182,15 @@ func groupNames(h *inventory.Host) *value.List {
 // SetFact stores what set_fact or register gave a host.
 func (s *Store) SetFact(host, name string, v any, marked bool) {
 	s.host(host).set.set(name, v, marked)
+}
+
+// MarkInventory says that a managed host had a say in variables of the
+// inventory's host, or in its magic variables.
+func (s *Store) MarkInventory(host string, names ...string) {
+	h := s.host(host)
+	for _, n := range names {
+		h.sent.set(n, nil, true)
+	}
 }
 
 // Include stores a variable of include_vars. A dict is merged into the one

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"volant/controller/events"
+)
+
+// logLines puts in front of every line of a log what the reference puts there.
+type logLines struct {
+	w    io.Writer
+	user string
+	now  func() time.Time
+}
+
+var _ events.Log = (*logLines)(nil)
+
+// Line implements events.Log. A log that cannot be written stops no run.
+func (l *logLines) Line(level, msg string) {
+	_, _ = fmt.Fprintf(l.w, "%s p=%d u=%s n=ansible %s| %s\n", l.now().Format("2006-01-02 15:04:05,000"), os.Getpid(), l.user, level, msg)
+}
+
+// openLog opens the log, nil for none.
+func openLog(p *process, path string) events.Log {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		fmt.Fprintf(p.stderr, "[WARNING]: log file at '%s' is not writeable and we cannot create it, aborting\n\n", path)
+		return nil
+	}
+	return &logLines{w: f, user: userName(), now: time.Now}
+}

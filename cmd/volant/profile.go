@@ -1,0 +1,267 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"volant/controller/events"
+	"volant/wire/value"
+)
+
+// began is when the process did.
+var began = time.Now()
+
+// profileForm is the option --profile: "" (not given), "text" or "json".
+type profileForm string
+
+var _ kong.BoolMapperValue = (*profileForm)(nil)
+
+// IsBool implements kong.BoolMapperValue: the option may stand alone.
+func (*profileForm) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (f *profileForm) Decode(ctx *kong.DecodeContext) error {
+	*f = "text"
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	switch v := fmt.Sprint(ctx.Scan.Pop().Value); v {
+	case "text", "json":
+		*f = profileForm(v)
+	default:
+		return fmt.Errorf("must be text or json but got %q", v)
+	}
+	return nil
+}
+
+// phases are where the time of a host went, in the order shown.
+var phases = []string{"queue", "render", "union", "connect", "wire", "host", "barrier"}
+
+// phaseNotes say what the phases are.
+const phaseNotes = "queue: until the host's turn; render: templates and conditions; union: finding modules; connect: until the link was up;\n" +
+	"wire: to the host and back; host: the module's work; barrier: waiting for other hosts"
+
+type spent map[string]time.Duration
+
+func (s spent) dict() *value.Dict {
+	d := value.NewDict(len(phases))
+	for _, p := range phases {
+		d.Set(p, s[p].Seconds())
+	}
+	return d
+}
+
+// taskProfile is what a task took, over all hosts.
+type taskProfile struct {
+	name, path string
+	wall       time.Duration
+	hosts      int
+	spent      spent
+	ways       map[string]int // how its sub-tasks ran -> how many
+}
+
+// profile collects where the time of a run went.
+type profile struct {
+	form    profileForm
+	load    time.Duration // until the first playbook began
+	compile time.Duration
+	names   []string // of hosts, in the order met
+	hosts   map[string]spent
+	counts  map[string]int
+	tasks   []*taskProfile
+	byID    map[uint64]*taskProfile
+	ways    map[string]map[string]int // of each host's task in progress
+	step    []ended
+}
+
+// ended is a host done with the step in progress.
+type ended struct {
+	host string
+	took time.Duration
+}
+
+var _ events.Callback = (*profile)(nil)
+
+// profile makes the callback of --profile, nil without it.
+func newProfile(form profileForm) *profile {
+	if form == "" {
+		return nil
+	}
+	return &profile{form: form, hosts: map[string]spent{}, counts: map[string]int{}, byID: map[uint64]*taskProfile{}, ways: map[string]map[string]int{}}
+}
+
+// Event implements events.Callback.
+func (p *profile) Event(e events.Event) {
+	switch e := e.(type) {
+	case events.PlaybookStart:
+		if p.load == 0 {
+			p.load = time.Since(began)
+		}
+	case events.Phase:
+		if e.Name == "compile" {
+			p.compile += e.Took
+		}
+	case events.SubTask:
+		if p.ways[e.Host] == nil {
+			p.ways[e.Host] = map[string]int{}
+		}
+		way := e.Path
+		if way == "" {
+			way = "no answer"
+		}
+		p.ways[e.Host][way]++
+	case events.Result:
+		p.result(e)
+	case events.StepDone:
+		t := p.task(e.Task)
+		t.wall += e.Wall
+		for _, d := range p.step {
+			wait := max(0, e.Wall-d.took)
+			p.hosts[d.host]["barrier"] += wait
+			t.spent["barrier"] += wait
+		}
+		p.step = p.step[:0]
+	}
+}
+
+func (p *profile) task(t *events.Task) *taskProfile {
+	out := p.byID[t.ID]
+	if out == nil {
+		out = &taskProfile{name: t.Name, path: t.Path, spent: spent{}, ways: map[string]int{}}
+		p.byID[t.ID] = out
+		p.tasks = append(p.tasks, out)
+	}
+	return out
+}
+
+func (p *profile) result(e events.Result) {
+	h := p.hosts[e.Host]
+	if h == nil {
+		h = spent{}
+		p.hosts[e.Host] = h
+		p.names = append(p.names, e.Host)
+	}
+	p.counts[e.Host]++
+	t := p.task(e.Task)
+	t.hosts++
+	tm := e.Timing
+	for _, s := range []spent{h, t.spent} {
+		s["queue"] += tm.Queue
+		s["render"] += tm.Render
+		s["union"] += tm.Union
+		s["connect"] += tm.Connect
+		s["wire"] += tm.Wire
+		s["host"] += tm.Host
+	}
+	ways := p.ways[e.Host]
+	delete(p.ways, e.Host)
+	if len(ways) == 0 {
+		ways = map[string]int{"controller": 1}
+		if e.Status == events.Skipped {
+			ways = map[string]int{"skipped": 1}
+		}
+	}
+	for w, n := range ways {
+		t.ways[w] += n
+	}
+	p.step = append(p.step, ended{e.Host, tm.Queue + tm.Total})
+}
+
+// report writes what was collected.
+func (p *profile) report(w io.Writer) {
+	if p.form == "json" {
+		p.json(w)
+		return
+	}
+	fmt.Fprintf(w, "\nPROFILE: %s, of which load %s, compile %s\n%s\n\n", secs(time.Since(began)), secs(p.load), secs(p.compile), phaseNotes)
+	wide := len("host")
+	for _, n := range p.names {
+		wide = max(wide, len(n))
+	}
+	wide = min(wide, 40)
+	fmt.Fprintf(w, "%-*s %6s", wide, "host", "tasks")
+	for _, ph := range phases {
+		fmt.Fprintf(w, " %9s", ph)
+	}
+	fmt.Fprintln(w)
+	for _, n := range p.names {
+		fmt.Fprintf(w, "%-*s %6d", wide, n, p.counts[n])
+		for _, ph := range phases {
+			fmt.Fprintf(w, " %9s", secs(p.hosts[n][ph]))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "\n%9s %9s %9s %9s %6s  %s\n", "time", "render", "wire", "host", "hosts", "task, and how it ran")
+	for _, t := range p.tasks {
+		fmt.Fprintf(w, "%9s %9s %9s %9s %6d  %s\n", secs(t.took()), secs(t.spent["render"]), secs(t.spent["wire"]), secs(t.spent["host"]), t.hosts, t.name)
+		for _, way := range t.sorted() {
+			fmt.Fprintf(w, "%48s%s\n", "", way)
+		}
+	}
+}
+
+// took is the task's time: from its start until every host was done, or, where
+// hosts go on their own, the sum over hosts.
+func (t *taskProfile) took() time.Duration {
+	if t.wall > 0 {
+		return t.wall
+	}
+	var sum time.Duration
+	for _, ph := range phases {
+		if ph != "queue" && ph != "barrier" {
+			sum += t.spent[ph]
+		}
+	}
+	return sum
+}
+
+// sorted are the ways the task's sub-tasks ran, the most frequent first.
+func (t *taskProfile) sorted() []string {
+	names := make([]string, 0, len(t.ways))
+	for n := range t.ways {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(t.ways[b]-t.ways[a], strings.Compare(a, b)) })
+	for i, n := range names {
+		if t.ways[n] > 1 {
+			names[i] = fmt.Sprintf("%s, %d times", n, t.ways[n])
+		}
+	}
+	return names
+}
+
+func (p *profile) json(w io.Writer) {
+	hosts, tasks := value.NewDict(len(p.names)), &value.List{}
+	for _, n := range p.names {
+		d := p.hosts[n].dict()
+		d.Set("tasks", int64(p.counts[n]))
+		hosts.Set(n, d)
+	}
+	for _, t := range p.tasks {
+		ways := value.NewDict(len(t.ways))
+		for way, n := range t.ways {
+			ways.Set(way, int64(n))
+		}
+		tasks.Items = append(tasks.Items, value.DictOf("name", t.name, "path", t.path, "hosts", int64(t.hosts), "wall", t.took().Seconds(),
+			"seconds", t.spent.dict(), "ways", ways))
+	}
+	doc := value.DictOf("total", time.Since(began).Seconds(), "load", p.load.Seconds(), "compile", p.compile.Seconds(), "hosts", hosts, "tasks", tasks)
+	fmt.Fprintln(w, events.Dump(doc, -1, false))
+}
+
+// secs is a duration for people.
+func secs(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.1fms", float64(d)/1e6)
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
