@@ -1,8 +1,196 @@
 package main
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
-func docMain(_ context.Context, p *process, args []string) error {
-	var opt struct{}
-	return parse(p, &opt, "Show documentation.", args)
+	"volant/actions"
+	"volant/controller/plugindoc"
+	"volant/wire/value"
+)
+
+// docOptions are those of ansible-doc.
+type docOptions struct {
+	verbosityOptions
+	ModulePath  []string `short:"M" sep:"none" help:"Directories of modules, before the others."`
+	PlaybookDir string   `help:"Directory that stands for the playbook's: its library, filter_plugins and so on are looked at, too."`
+	Type        string   `short:"t" default:"module" enum:"become,cache,callback,cliconf,connection,httpapi,inventory,lookup,netconf,shell,vars,module,strategy,test,filter" help:"Type of the plugin."`
+	JSON        bool     `short:"j" help:"As JSON."`
+	Snippet     bool     `short:"s" help:"Show a snippet for a playbook (inventory, lookup, module)."`
+	List        bool     `short:"l" help:"List plugins with what they do; an argument is a namespace or collection."`
+	ListFiles   bool     `short:"F" name:"list_files" aliases:"list-files" help:"List plugins with their files."`
+	Version     bool     `help:"Show the version."`
+	Plugin      []string `arg:"" optional:"" help:"Modules or plugins."`
+}
+
+func docMain(ctx context.Context, p *process, args []string) error {
+	var opt docOptions
+	if err := parse(p, &opt, "Show documentation.", args); err != nil {
+		return err
+	}
+	j, err := configure(p, opt.Verbose)
+	if err != nil {
+		return err
+	}
+	if opt.Version {
+		fmt.Fprintln(p.stdout, j.banner())
+		return nil
+	}
+	j.greet()
+	u, err := j.core(opt.ModulePath)
+	if err != nil {
+		return err
+	}
+	if u == nil {
+		return plainError("There is no ansible-core here, and so no documentation. `volant setup` installs one.")
+	}
+	lib := &plugindoc.Library{
+		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"),
+		HasAction: func(name string) bool {
+			_, ok := actions.Lookup(name)
+			return ok
+		},
+	}
+	if dir := first(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); dir != "" {
+		lib.Dirs = append(lib.Dirs, j.absolute(dir))
+	}
+	for _, m := range opt.ModulePath {
+		for _, d := range filepath.SplitList(m) {
+			lib.ModulePath = append(lib.ModulePath, j.absolute(d))
+		}
+	}
+	d := &docReport{project: j, lib: lib, opt: &opt, look: j.docLook(u.Core().Version)}
+	if opt.List || opt.ListFiles {
+		return d.list(ctx)
+	}
+	return d.show(ctx)
+}
+
+// docReport makes the outputs of the doc command.
+type docReport struct {
+	*project
+	lib  *plugindoc.Library
+	opt  *docOptions
+	look *plugindoc.Look
+}
+
+// docLook is how documentation looks here.
+func (j *project) docLook(version string) *plugindoc.Look {
+	return &plugindoc.Look{
+		NoColor: j.config.Bool("ANSIBLE_NOCOLOR"), Columns: j.display.Columns, Verbose: j.display.Verbosity > 0,
+		Site: j.config.String("DOCSITE_ROOT_URL"), Version: version,
+		Paint: func(text, setting string) string {
+			color := setting
+			if strings.HasPrefix(setting, "COLOR_") {
+				color = j.config.String(setting)
+			}
+			j.display.Colors[setting] = color
+			return j.display.Paint(text, setting)
+		},
+	}
+}
+
+func (d *docReport) list(ctx context.Context) error {
+	filter := ""
+	switch len(d.opt.Plugin) {
+	case 0:
+	case 1:
+		if filter = d.opt.Plugin[0]; strings.Count(filter, ".") > 1 {
+			return plainError("Invalid collection name (must be of the form namespace.collection): %s", filter)
+		}
+	default:
+		return optionsError("Only a single collection filter is supported.")
+	}
+	entries := d.lib.List(d.opt.Type, filter, !d.opt.ListFiles)
+	if d.opt.JSON {
+		out := value.NewDict(len(entries))
+		for _, e := range entries {
+			out.Set(e.Name, map[bool]string{true: e.File, false: e.Summary}[d.opt.ListFiles])
+		}
+		d.display.Print(indentedJSON(out, jsonStyle{}), "")
+		return nil
+	}
+	if len(entries) == 0 {
+		d.display.Note("No plugins found.")
+		return nil
+	}
+	width := 0
+	for _, e := range entries {
+		width = max(width, len(e.Name))
+	}
+	limit := d.look.Columns - width - 5
+	var lines, gone []string
+	for _, e := range entries {
+		text := e.File
+		if !d.opt.ListFiles {
+			if text = d.look.Markup(e.Summary); len([]rune(text)) > limit {
+				text = string([]rune(text)[:limit]) + "..."
+			}
+		}
+		name := e.Name
+		short, old := strings.CutPrefix(name, "ansible.builtin._")
+		if old {
+			name = "ansible.builtin." + short
+		}
+		line := fmt.Sprintf("%-*s %-*s", width, name, limit, text)
+		if old {
+			gone = append(gone, line)
+		} else {
+			lines = append(lines, line)
+		}
+	}
+	if len(gone) > 0 {
+		lines = append(append(lines, "\nDEPRECATED:"), gone...)
+	}
+	return d.page(ctx, d.config, d.display, strings.Join(lines, "\n"))
+}
+
+func (d *docReport) show(ctx context.Context) error {
+	if len(d.opt.Plugin) == 0 {
+		return optionsError("Missing name(s), incorrect options passed for detailed documentation.")
+	}
+	all := value.NewDict(0)
+	var text []string
+	for _, name := range d.opt.Plugin {
+		doc, err := d.lib.Load(d.opt.Type, name)
+		switch {
+		case errors.Is(err, plugindoc.ErrNotFound):
+			d.display.Note("%s", err)
+			continue
+		case err != nil:
+			return plainError("%s %s Missing documentation (or could not parse documentation): %s", d.opt.Type, name, err)
+		}
+		switch {
+		case d.opt.JSON:
+			all.Set(name, doc.Data())
+			continue
+		case d.opt.Snippet && !slices.Contains(plugindoc.SnippetTypes, d.opt.Type):
+			return plainError("Snippets are only available for the following plugin types: %s", strings.Join(plugindoc.SnippetTypes, ", "))
+		case d.opt.Snippet:
+			s, err := doc.Snippet(d.look)
+			if err != nil {
+				d.display.Note("Unable to construct a snippet for '%s': %s", name, err)
+				continue
+			}
+			text = append(text, s)
+		default:
+			s, err := doc.Text(d.look)
+			if err != nil {
+				return plainError("Unable to retrieve documentation from '%s': %s", name, err)
+			}
+			text = append(text, s)
+		}
+	}
+	if d.opt.JSON {
+		d.display.Print(indentedJSON(all, jsonStyle{}), "")
+		return nil
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return d.page(ctx, d.config, d.display, strings.Join(text, ""))
 }
