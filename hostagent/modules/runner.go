@@ -20,6 +20,10 @@ type RunnerOptions struct {
 	// PythonDir is a private directory for the Python server's own file; empty:
 	// "python" in the cache of the first sub-task's Env.
 	PythonDir string
+	// Children bounds the Python modules run at once, Memory the address space
+	// of each in bytes; 0: the defaults of package python.
+	Children int
+	Memory   int64
 	// NoNative sends everything that has a Python module there.
 	NoNative bool
 	Log      *slog.Logger
@@ -63,7 +67,7 @@ func (r *runner) python(env *hostagent.Env) *python.Pool {
 		if dir == "" {
 			dir = filepath.Join(env.Cache, "python")
 		}
-		r.pool = python.NewPool(python.Options{Dir: dir, Log: r.log})
+		r.pool = python.NewPool(python.Options{Dir: dir, Children: r.opt.Children, Log: r.log})
 	}
 	return r.pool
 }

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +25,10 @@ type Options struct {
 	Idle time.Duration // a server without work ends after this; 0: 15 minutes
 	Max  int           // servers kept at most; 0: 4
 	// Children bounds how many modules run at once; 0: twice the CPUs, at least
-	// 32, for most of a module's time is often waiting.
+	// 8, for most of a module's time is often waiting. Beside others a module
+	// also waits until MinFree bytes of memory are available; 0: 64 MiB.
 	Children int
+	MinFree  int64
 	Log      *slog.Logger
 }
 
@@ -56,7 +61,10 @@ func NewPool(opt Options) *Pool {
 		opt.Max = 4
 	}
 	if opt.Children == 0 {
-		opt.Children = max(32, 2*runtime.NumCPU())
+		opt.Children = max(8, 2*runtime.NumCPU())
+	}
+	if opt.MinFree == 0 {
+		opt.MinFree = 64 << 20
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -212,12 +220,47 @@ func (p *Pool) Run(ctx context.Context, r *Request, forked func(pgid int), outpu
 	case <-ctx.Done():
 		return Output{}, ctx.Err()
 	}
+	defer func() { <-p.slots }()
+	if err := p.room(ctx); err != nil {
+		return Output{}, err
+	}
 	out, err := p.run(ctx, r, forked, output)
-	<-p.slots
 	if err == nil && out.Truncated {
 		err = &wire.Fault{Code: wire.FaultTooLarge, Text: "The module's output is larger than max_result allows.", Started: true}
 	}
 	return out, err
+}
+
+// room waits, beside other modules, until there is memory for one more. Alone
+// none waits: the memory may be short for good.
+func (p *Pool) room(ctx context.Context) error {
+	for len(p.slots) > 1 && available() < p.opt.MinFree {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// available is how much memory can be had without swapping; plenty where the
+// kernel does not say.
+func available() int64 {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return math.MaxInt64
+	}
+	_, rest, found := strings.Cut(string(b), "MemAvailable:")
+	f := strings.Fields(rest)
+	if !found || len(f) == 0 {
+		return math.MaxInt64
+	}
+	n, err := strconv.ParseInt(f[0], 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n << 10
 }
 
 func (p *Pool) run(ctx context.Context, r *Request, forked func(pgid int), output func(stream int, b []byte)) (Output, error) {
