@@ -13,24 +13,32 @@ import (
 
 func TestLimits(t *testing.T) {
 	limits := jinja.Limits{Output: 100_000, Sequence: 10_000, Text: 100_000, Depth: 50, Steps: 100_000}
-	for _, src := range []string{
-		"{% for i in range(1000) %}{{ 'x' * 1000 }}{% endfor %}",
-		"{{ range(20000) | list }}",
-		"{% for i in range(9000) %}{% for j in range(9000) %}{% endfor %}{% endfor %}",
-		"{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-		"{% for i in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}",
-		"{% set l = [] %}{% for i in range(9999) %}{% set _ = l.extend(range(9000) | list) %}{% endfor %}",
-		"{{ 2 ** (10 ** 10) }}", "{{ 10 ** 9 * 'abc' }}", "{{ [1] * 10 ** 9 }}", "{{ '%99999999999d' % 1 }}", "{{ '{:99999999999}'.format(1) }}",
-		"{{ 'a'.center(10 ** 12) }}", "{{ ('a' * 60000) ~ ('b' * 60000) }}", "{{ (1).__lshift__(10 ** 10) }}", "{{ 'aaaa'.replace('', 'b' * 60000000) }}",
-		"{% block a %}{{ self.a() }}{% endblock %}", "{{ 1 | batch(2, 3) }}", "{{ [1] | batch(10 ** 9, 3) }}", "{{ 'x' | indent(10 ** 9, true) }}",
+	for _, c := range []struct{ src, limit string }{
+		{"{% for i in range(1000) %}{{ 'x' * 1000 }}{% endfor %}", "output limit of 100000"},
+		{"{{ range(20000) | list }}", "sequence limit of 10000"},
+		{"{% for i in range(9000) %}{% for j in range(9000) %}{% endfor %}{% endfor %}", "steps limit of 100000"},
+		{"{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "limit of 50 nested calls"},
+		{"{% for i in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}", "limit of 50 nested calls"},
+		{"{% block a %}x{{ self.a() }}{% endblock %}", "Marker found"},
+		{"{% set l = [] %}{% for i in range(9999) %}{% set _ = l.extend(range(9000) | list) %}{% endfor %}", "sequence limit of 10000"},
+		{"{{ 2 ** (10 ** 10) }}", "limit of 262144 bits"}, {"{{ 2 ** 99999999 * 2 ** 99999999 }}", "limit of 262144 bits"},
+		{"{{ 10 ** 9 * 'abc' }}", "limit of 67108864 bytes"}, {"{{ [1] * 10 ** 9 }}", "limit of 10485760 items"}, {"{{ (1,) * 10 ** 9 }}", "limit of 10485760 items"},
+		{"{{ '%99999999999d' % 1 }}", "width too big"}, {"{{ '%.99999999d' % 1 }}", "width too big"}, {"{{ '{:99999999999}'.format(1) }}", "Too many decimal digits"},
+		{"{{ 'a'.center(10 ** 12) }}", "limit of 67108864 bytes"}, {"{{ ('a' * 60000) ~ ('b' * 60000) }}", "text limit of 100000"},
+		{"{{ 'aaaa'.replace('', 'b' * 60000000) }}", "limit of 67108864 bytes"},
+		{"{{ [1] | batch(10 ** 9, 3) }}", "sequence limit of 10000"}, {"{{ 'x' | indent(10 ** 9, true) }}", "limit of 67108864 bytes"}, {"{{ 'a\tb'.expandtabs(10 ** 10) }}", "limit of 67108864 bytes"},
+		{"{{ 'x' | center(10 ** 10) }}", "limit of 67108864 bytes"}, {"{{ range(10 ** 8) | list }}", "sequence limit of 10000"},
 	} {
-		p, err := jinja.Compile(src, "", nil, jinja.Options{})
+		p, err := jinja.Compile(c.src, "", nil, jinja.Options{})
 		if err != nil {
-			t.Errorf("%s: %v", src, err)
+			t.Errorf("%s: %v", c.src, err)
 			continue
 		}
-		if v, err := p.RenderFinal(&jinja.Render{Vars: &vars{d: value.NewDict(0)}, Limits: limits}); err == nil {
-			t.Errorf("%s: no error but %.40q", src, value.Repr(v))
+		v, err := p.RenderFinal(&jinja.Render{Vars: &vars{d: value.NewDict(0)}, Limits: limits})
+		if err == nil {
+			t.Errorf("%s: no error but %.40q", c.src, value.Repr(v))
+		} else if !strings.Contains(err.Error(), c.limit) {
+			t.Errorf("%s: %q does not name the limit %q", c.src, err, c.limit)
 		}
 	}
 }
