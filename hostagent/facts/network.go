@@ -87,6 +87,16 @@ func network(r *run) (*value.Dict, error) {
 
 // defaultRoute is how the kernel would reach target.
 func (r *run) defaultRoute(ip, family, target string) *value.Dict {
+	if a, err := netip.ParseAddr(target); err == nil {
+		if d, ok := routeTo(a); ok {
+			return d
+		}
+	}
+	return r.ipRoute(ip, family, target)
+}
+
+// ipRoute asks the program.
+func (r *run) ipRoute(ip, family, target string) *value.Dict {
 	d := value.NewDict(10)
 	out, _ := r.command(ip, family, "route", "get", target)
 	first, _, _ := strings.Cut(out, "\n")

@@ -337,7 +337,7 @@ func selinux(*run) (*value.Dict, error) {
 	if exists("/sys/fs/selinux/enforce") {
 		return nil, &HandBack{Reason: "SELinux is enabled"}
 	}
-	for _, dir := range []string{"/lib/*", "/usr/lib/*", "/lib64", "/usr/lib64", "/lib", "/usr/lib"} {
+	for _, dir := range []string{"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/lib/*", "/usr/lib/*", "/lib", "/usr/lib"} {
 		if found, _ := filepath.Glob(dir + "/libselinux.so.1"); len(found) > 0 {
 			return value.DictOf("selinux_python_present", true, "selinux", value.DictOf("status", "disabled")), nil
 		}
