@@ -168,6 +168,9 @@ func (c *Client) script(ctx context.Context, within time.Duration, script string
 	if strings.ContainsAny(script, "\n\x00") {
 		return Output{}, hostError(KindConfig, nil, "A directory on this host has a newline in its name")
 	}
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
 	in := io.MultiReader(strings.NewReader(script+"\n"), stdin)
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

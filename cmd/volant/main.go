@@ -65,6 +65,7 @@ type command func(ctx context.Context, p *process, args []string) error
 var commands = map[string]command{
 	"playbook":      playbookMain,
 	"adhoc":         adhocMain,
+	"agent":         agentMain,
 	"shims":         shimsMain,
 	"setup":         setupMain,
 	"inventory":     inventoryMain,

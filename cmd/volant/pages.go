@@ -44,6 +44,26 @@ var pages = map[string]manual.Page{
 		},
 		Environment: configEnvironment, Files: runFiles, Exit: runExit,
 	},
+	"volant agent": {
+		Summary: "look after the agents of an inventory",
+		Text: []string{
+			"Logs in to the hosts over SSH, as a play would, and asks or changes the agent of the login account.",
+			"status says whether an agent runs, of which release, where it listens and what keeps it alive. upgrade installs the agent of this volant where there is none or an older one; what runs is finished by the old one. keys lists the controllers that an agent serves, with their leases; --revoke ends one at once, --rotate makes this controller a new key. uninstall ends the agent and removes everything it keeps.",
+		},
+		Environment: configEnvironment, Files: runFiles,
+		Exit: []manual.Item{
+			{Term: "0", Text: "All is well."},
+			{Term: "1", Text: "It could not be begun."},
+			{Term: "2", Text: "It could not be done on a host; or the command line is wrong."},
+			{Term: "4", Text: "A host was unreachable."},
+		},
+		Examples: []manual.Item{
+			{Term: "volant agent status -i inventory", Text: "which agents run"},
+			{Term: "volant agent upgrade -i inventory web", Text: "bring the agents of a group up to this release"},
+			{Term: "volant agent keys -i inventory --revoke ci@runner7", Text: "no longer serve a controller"},
+			{Term: "volant agent uninstall -i inventory --json", Text: "leave nothing behind"},
+		},
+	},
 	"volant playbook": {
 		Summary: "run playbooks, as ansible-playbook does",
 		Text: []string{

@@ -100,6 +100,14 @@ func (s pinStore) save(k linkKey, p *pin) error {
 	return nil
 }
 
+// RemovePin forgets an agent.
+func RemovePin(stateDir, host string, port int, user string) error {
+	if err := os.Remove(pinStore{dir: stateDir}.file(linkKey{host: host, port: port, user: user})); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing a pin: %w", err)
+	}
+	return nil
+}
+
 // SavePin records an agent that was introduced in another way than over SSH,
 // as simulated ones are: where it is, and its key. host, port and user are
 // those of the SSH login that it stands for.
