@@ -193,7 +193,8 @@ func fetchTarget(r *Run, src, dest string) (*fetchDest, error) {
 		root := abs(dest)
 		name := path.Join(r.Hostname, src)
 		full := path.Join(root, name)
-		if rel := path.Clean(r.Hostname + "/" + src); strings.HasPrefix(rel, "../") || rel == ".." || !strings.HasPrefix(full, strings.TrimSuffix(root, "/")+"/") {
+		// A name with .. in it must not reach what other hosts' files are kept under either.
+		if rel := path.Clean(r.Hostname + "/" + src); !strings.HasPrefix(rel, r.Hostname+"/") || !strings.HasPrefix(full, strings.TrimSuffix(root, "/")+"/") {
 			return nil, Fail("the fetched path %s is outside '%s'", full, dest)
 		}
 		return &fetchDest{root: root, name: name, path: full}, nil

@@ -20,10 +20,9 @@ import (
 // remote is the managed host of one item: what an action calls.
 type remote struct {
 	*item
-	n     uint32 // sub-tasks sent for this attempt
-	conn  *connection
-	tr    Transport
-	union time.Duration // spent on finding the module since the last sub-task
+	n    uint32 // sub-tasks sent for this attempt
+	conn *connection
+	tr   Transport
 	// found is the interpreter that the last sub-task discovered, nil when it
 	// was named.
 	found *wire.Interpreter
@@ -58,7 +57,6 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	t := &req.Task
 	t.Module = name
 	t.Args = wire.Dict{Dict: args}
-	begin := time.Now()
 	mod, err := h.resolve(name)
 	if err != nil {
 		return nil, err
@@ -70,7 +68,6 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 		if err != nil {
 			return nil, err
 		}
-		h.union = time.Since(begin)
 		if err := h.interpreter(ctx, py); err != nil {
 			return nil, err
 		}
@@ -146,19 +143,12 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	ans, err := h.tr.Run(ctx, req)
 	wall := time.Since(begin)
 	h.touched = true
-	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Union: h.union, Wire: wall, Err: err}
-	h.union = 0
-	if ans != nil {
-		ev.Connect = ans.Wait
-		ev.Wire -= ev.Connect
-		if ans.Outcome != nil {
-			ev.Path = ans.Path
-			ev.Work = time.Duration(ans.Timings.Work)
-			ev.Wire = max(0, ev.Wire-ev.Work)
-		}
+	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Wire: wall, Err: err}
+	if ans != nil && ans.Outcome != nil {
+		ev.Path = ans.Path
+		ev.Work = time.Duration(ans.Timings.Work)
+		ev.Wire = wall - ev.Work
 	}
-	h.timing.Union += ev.Union
-	h.timing.Connect += ev.Connect
 	h.timing.Wire += ev.Wire
 	h.timing.Host += ev.Work
 	h.emit(ev)
@@ -324,16 +314,22 @@ func (h *remote) Raw(ctx context.Context, cmd, executable string, files ...stage
 	if len(files) > 0 {
 		req.Task.Environment = h.f.environment
 	}
-	res, err := h.send(ctx, req)
+	got, err := h.send(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range []string{"stdout", "stderr"} {
-		if s, ok := res.Str(k); ok && !res.Has(k+"_lines") {
-			res.Set(k+"_lines", lines(s))
-		}
+	return answered(got)
+}
+
+// answered is what a line's answer may hold, whatever else the host sent.
+func answered(got Dict) (actions.Result, error) {
+	rc, ok := got.Lookup("rc").(int64)
+	if !ok {
+		return nil, errors.New("the host answered a command line without a return code")
 	}
-	return res, nil
+	out, _ := got.Str("stdout")
+	errs, _ := got.Str("stderr")
+	return value.DictOf("rc", rc, "stdout", out, "stderr", errs, "stdout_lines", lines(out), "stderr_lines", lines(errs)), nil
 }
 
 // Get implements actions.Host.

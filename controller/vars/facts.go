@@ -59,6 +59,15 @@ var restricted = map[string]bool{
 	"ansible_docker_extra_args": true, "ansible_become": true, "ansible_become_method": true, "ansible_become_user": true,
 	"ansible_become_password": true, "ansible_become_pass": true, "ansible_become_exe": true, "ansible_become_flags": true,
 	"ansible_rsync_path": true, "ansible_playbook_python": true, "ansible_facts": true, "add_host": true, "add_group": true,
+	// Who a host is and what else there is, the inventory and the run say.
+	"inventory_hostname": true, "inventory_hostname_short": true, "inventory_file": true, "inventory_dir": true, "group_names": true,
+	"groups": true, "hostvars": true, "vars": true, "omit": true, "playbook_dir": true, "role_path": true, "role_name": true,
+	"role_names": true, "ansible_role_name": true, "ansible_role_names": true, "ansible_parent_role_names": true, "ansible_parent_role_paths": true,
+	"ansible_play_name": true, "ansible_play_hosts": true, "ansible_play_hosts_all": true, "ansible_play_batch": true, "ansible_play_role_names": true,
+	"ansible_dependent_role_names": true, "play_hosts": true, "ansible_check_mode": true, "ansible_diff_mode": true, "ansible_forks": true,
+	"ansible_inventory_sources": true, "ansible_limit": true, "ansible_run_tags": true, "ansible_skip_tags": true, "ansible_verbosity": true,
+	"ansible_version": true, "ansible_config_file": true, "ansible_collection_name": true, "ansible_delegated_vars": true,
+	"ansible_search_path": true, "ansible_loop": true, "ansible_loop_var": true, "ansible_index_var": true, "environment": true,
 }
 
 // connections are the connection plugins whose variables facts must not set.
