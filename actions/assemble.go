@@ -5,9 +5,9 @@ import (
 	"context"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 
+	"volant/wire/pyre"
 	"volant/wire/value"
 )
 
@@ -55,7 +55,7 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 	module.Set("dest", dest)
 	var diff *value.Dict
 	if r.Diff {
-		if diff, err = fileDiff(ctx, r, dest, source, found); err != nil {
+		if diff, err = fileDiff(ctx, r, dest, source, localTmp()); err != nil {
 			return nil, err
 		}
 	}
@@ -74,11 +74,11 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 // joinFragments reads the regular files of dir in order of their names, with
 // the delimiter, on a line of its own, between them.
 func joinFragments(r *Run, dir string) ([]byte, error) {
-	var filter *regexp.Regexp
+	var filter *pyre.Regexp
 	if text, _ := r.Args.Str("regexp"); text != "" {
 		var err error
-		if filter, err = regexp.Compile(text); err != nil {
-			return nil, Fail("compiling regexp: %v", err)
+		if filter, err = pyre.Compile(text, 0); err != nil {
+			return nil, err
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -95,7 +95,14 @@ func joinFragments(r *Run, dir string) ([]byte, error) {
 	first, newline := true, false
 	for _, e := range entries {
 		name := e.Name()
-		if filter != nil && !filter.MatchString(name) || hidden && strings.HasPrefix(name, ".") {
+		if filter != nil {
+			if m, err := filter.Search(name); err != nil {
+				return nil, err
+			} else if m == nil {
+				continue
+			}
+		}
+		if hidden && strings.HasPrefix(name, ".") {
 			continue
 		}
 		full := path.Join(dir, name)

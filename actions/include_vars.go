@@ -7,10 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 
+	"volant/wire/pyre"
 	"volant/wire/value"
 )
 
@@ -244,13 +244,13 @@ func exists(p string) bool {
 
 // fileFilter decides which names of a directory are loaded.
 func (l *varsLoad) fileFilter() (keep func(string) bool, problem string, err error) {
-	var matching *regexp.Regexp
+	var matching *pyre.Regexp
 	if text, _ := l.Args.Str("files_matching"); text != "" {
-		if matching, err = regexp.Compile(text); err != nil {
-			return nil, "", fmt.Errorf("compiling files_matching: %w", err)
+		if matching, err = pyre.Compile(text, 0); err != nil {
+			return nil, "", err
 		}
 	}
-	var ignore []*regexp.Regexp
+	var ignore []*pyre.Regexp
 	var patterns []string
 	switch v := l.Args.Lookup("ignore_files").(type) {
 	case nil:
@@ -263,7 +263,7 @@ func (l *varsLoad) fileFilter() (keep func(string) bool, problem string, err err
 		patterns = strings.Fields(text)
 	}
 	for _, p := range patterns {
-		re, err := regexp.Compile(p + "$")
+		re, err := pyre.Compile(p+"$", 0)
 		if err != nil {
 			return nil, "", fmt.Errorf("Invalid regular expression: %s", p) //nolint:staticcheck // the reference's text
 		}
@@ -271,16 +271,22 @@ func (l *varsLoad) fileFilter() (keep func(string) bool, problem string, err err
 	}
 	lenient := option(l.Args, "ignore_unknown_extensions", false)
 	return func(name string) bool {
-		if matching != nil && !matching.MatchString(name) {
+		if matching != nil && !found(matching, name) {
 			return false
 		}
 		for _, re := range ignore {
-			if re.MatchString(name) {
+			if found(re, name) {
 				return false
 			}
 		}
 		return !lenient || l.validExtension(name)
 	}, "", nil
+}
+
+// found reports whether re matches anywhere in name; one that gives up does not.
+func found(re *pyre.Regexp, name string) bool {
+	m, err := re.Search(name)
+	return err == nil && m != nil
 }
 
 // varFiles lists the files of dir and the directories below it, links followed.

@@ -64,18 +64,19 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	source.Mode = uint32(info.Mode().Perm())
 	task := *r.Task
 	task.Args = args
-	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest, after: localTmp(found)}
+	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest, after: localTmp() + "/" + path.Base(found)}
 	return c.copySource(ctx, source, path.Base(found))
 }
 
-// localTmp is the name a diff shows for a rendered template: that of the
-// temporary file the reference would have written. Nothing is written here.
-func localTmp(found string) string {
+// localTmp is the name a diff shows for what a task made of controller files:
+// that of the temporary file or directory the reference would have made.
+// Nothing is written here.
+func localTmp() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return found
+		home = "/root" // no file has this name anyway
 	}
-	return fmt.Sprintf("%s/.ansible/tmp/ansible-local-%d%s/tmp%s/%s", home, os.Getpid(), randomText(), randomText(), path.Base(found))
+	return fmt.Sprintf("%s/.ansible/tmp/ansible-local-%d%s/tmp%s", home, os.Getpid(), randomText(), randomText())
 }
 
 // randomText is eight letters as Python's tempfile chooses them.

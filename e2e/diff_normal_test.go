@@ -13,7 +13,19 @@ import (
 var volatileKeys = map[string]bool{
 	"start": true, "end": true, "delta": true, "mtime": true, "atime": true, "ctime": true, "birthtime": true, "inode": true, "dev": true,
 	"elapsed": true, "cache_update_time": true, "results_file": true, "ansible_job_id": true, "version_": true,
-	"last_modified": true, "date": true, "device_type_": true, "blocks_": true,
+	"last_modified": true, "date": true, "child_pid": true, "user_input": true,
+	// facts
+	"ansible_date_time": true, "ansible_loadavg": true, "ansible_machine_id": true, "ansible_memfree_mb": true, "ansible_swapfree_mb": true,
+	"ansible_memory_mb": true, "ansible_uptime_seconds": true, "ansible_ssh_host_key_ed25519_public": true, "ansible_ssh_host_key_rsa_public": true,
+	"ansible_ssh_host_key_ecdsa_public": true, "macaddress": true, "block_available": true, "block_used": true, "inode_available": true,
+	"inode_used": true, "size_available": true, "SSH_CLIENT": true, "SSH_CONNECTION": true,
+	// what the login shell adds when it starts another
+	"SHLVL": true, "_": true,
+}
+
+// unordered are lists that the reference makes of a set.
+var unordered = map[string]bool{
+	"ansible_interfaces": true, "ansible_virtualization_tech_guest": true, "ansible_virtualization_tech_host": true,
 }
 
 // volatileText replaces what differs between any two runs.
@@ -26,6 +38,8 @@ var volatileText = []struct {
 	{regexp.MustCompile(`\\n`), "\n"},
 	{regexp.MustCompile(`"stderr": "Shared connection to [\d.]+ closed\.\s*", "stderr_lines": \["Shared connection to [\d.]+ closed\."\]`), `"stderr": "", "stderr_lines": []`},
 	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?`), ""},
+	{regexp.MustCompile(`\baa[a-z0-9_]{8}\.bb`), "aaRANDOM.bb"},
+	{regexp.MustCompile(`/ansible\.[a-z0-9_]{8}`), "/ansible.RANDOM"},
 	{regexp.MustCompile(`Paused for [\d.]+ seconds`), "Paused for N seconds"},
 	{regexp.MustCompile(`BECOME-SUCCESS-[^"]*`), "BECOME"},
 	{regexp.MustCompile(`10\.77\.\d+\.(\d+)`), "10.77.0.$1"},
@@ -58,8 +72,14 @@ func normal(v any) any {
 				out[k] = fmt.Sprintf("<%T>", e)
 				continue
 			}
-			out[k] = normal(e)
+			if out[k] = normal(e); unordered[k] {
+				if list, ok := out[k].([]any); ok {
+					slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				}
+			}
 		}
+		delete(out, "SHLVL")
+		delete(out, "_")
 		return out
 	case []any:
 		out := []any{}

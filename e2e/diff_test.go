@@ -159,7 +159,7 @@ func (s *diffSide) play(f *diffFile) {
 }
 
 func (s *diffSide) run(book string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	words := append(slices.Clone(s.command), "-v", "-i", "inventory.ini", book)
 	if !strings.Contains(words[0], "/") {
