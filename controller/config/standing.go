@@ -43,9 +43,7 @@ var unread = map[string]string{
 	"DEFAULT_VARS_PLUGIN_PATH":                     noPython,
 	"DEVEL_WARNING":                                "",
 	"DISPLAY_SKIPPED_HOSTS":                        "the callback's option of the same name is acted on",
-	"DOCSITE_ROOT_URL":                             "",
 	"DOC_FRAGMENT_PLUGIN_PATH":                     "fragments are those of ansible-core and of collections",
-	"ENABLE_TASK_DEBUGGER":                         noDebugger,
 	"GALAXY_CACHE_DIR":                             noGalaxy,
 	"GALAXY_COLLECTIONS_PATH_WARNING":              noGalaxy,
 	"GALAXY_COLLECTION_IMPORT_POLL_FACTOR":         noGalaxy,
@@ -76,7 +74,6 @@ var unread = map[string]string{
 	"STRING_TYPE_FILTERS":                          "",
 	"SYSTEM_WARNINGS":                              "",
 	"TARGET_LOG_INFO":                              "",
-	"TASK_DEBUGGER_IGNORE_ERRORS":                  noDebugger,
 	"USE_PERSISTENT_CONNECTIONS":                   "every link is persistent",
 	"VALIDATE_ACTION_GROUP_METADATA":               "",
 	"VARIABLE_PLUGINS_ENABLED":                     "group_vars and host_vars are built in",
@@ -95,18 +92,13 @@ var unread = map[string]string{
 	"_TEMPLAR_UNTRUSTED_TEMPLATE_BEHAVIOR":         "",
 	"_Z_TEST_ENTRY":                                "for ansible-core's own tests",
 
-	"VOLANT_AGENT":         "every agent is resident",
-	"VOLANT_AGENT_LISTEN":  "agents listen on the address their SSH session arrived at",
-	"VOLANT_AGENT_PORT":    "agents choose their port",
-	"VOLANT_ENROL_TTL":     "leases last the agent's 30 days",
 	"VOLANT_METRICS_HOSTS": "metrics carry no host names",
 }
 
 const (
-	noPython   = "Python plugins are not loaded"
-	noDebugger = "there is no task debugger"
-	noGalaxy   = "there is no galaxy command; ansible-galaxy installs what Volant finds"
-	noNetwork  = "network platforms are not supported"
+	noPython  = "Python plugins are not loaded"
+	noGalaxy  = "there is no galaxy command; ansible-galaxy installs what Volant finds"
+	noNetwork = "network platforms are not supported"
 )
 
 // Standing says whether a setting is acted on, and if not, why; warned tells that
