@@ -54,8 +54,8 @@ docs: build ## man pages of every program in dist/man
 bench: build reference ## volant beside ansible-core with pipelining on two systemd hosts (root)
 	@scripts/bench.sh
 
-conformance: build reference ## recorded playbook and template cases of CORPUS (make conformance CORPUS=DIR)
-	@scripts/conformance.sh "$(CORPUS)"
+conformance: build reference ## ansible-core's own integration targets (TARGETS="a b"); with CORPUS=DIR recorded cases
+	@scripts/conformance.sh "$(CORPUS)" $(TARGETS)
 
 cover: ## test coverage as dist/cover.html
 	@mkdir -p dist

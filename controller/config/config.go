@@ -138,8 +138,19 @@ func (c *Config) IsSet(name string) bool { return !c.values[name].IsDefault() }
 // String is the value of a text or path setting, "" when it has none.
 func (c *Config) String(name string) string { s, _ := c.Get(name).(string); return s }
 
-// Bool is the value of a boolean setting.
-func (c *Config) Bool(name string) bool { b, _ := c.Get(name).(bool); return b }
+// Bool is the value of a boolean setting. Where the reference gives the setting
+// no type, any text makes it true.
+func (c *Config) Bool(name string) bool {
+	switch v := c.Get(name).(type) {
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	}
+	return false
+}
 
 // Int is the value of an integer setting, 0 when it has none.
 func (c *Config) Int(name string) int { n, _ := c.Get(name).(int64); return int(n) }

@@ -178,3 +178,16 @@ func FuzzIni(f *testing.F) {
 		}
 	})
 }
+
+// A setting without a type is true when it is any text.
+func TestUntypedBool(t *testing.T) {
+	for text, want := range map[string]bool{"1": true, "0": true, "": false} {
+		c, _, err := load(t, "", map[string]string{"ANSIBLE_VAULT_ID_MATCH": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Bool("DEFAULT_VAULT_ID_MATCH"); got != want {
+			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}

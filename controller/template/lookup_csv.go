@@ -1,8 +1,6 @@
 package template
 
 import (
-	"encoding/csv"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -100,37 +98,31 @@ func (l *LookupCall) csvValue(path, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord, r.LazyQuotes = sep, -1, true
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return l.Opts.Lookup("default"), nil
-		}
-		if err != nil {
-			return nil, value.Raise("Error", "%s", err.Error())
-		}
+	found := l.Opts.Lookup("default")
+	csvRows(text, sep, func(row []string) bool {
 		at := func(i int64) (string, bool) {
 			if i < 0 {
 				i += int64(len(row))
 			}
 			if i < 0 || i >= int64(len(row)) {
+				err = value.Raise("IndexError", "list index out of range")
 				return "", false
 			}
 			return row[i], true
 		}
 		k, ok := at(keycol)
-		if !ok {
-			return nil, value.Raise("IndexError", "list index out of range")
+		if !ok || k != key {
+			return ok
 		}
-		if k == key {
-			v, ok := at(col)
-			if !ok {
-				return nil, value.Raise("IndexError", "list index out of range")
-			}
-			return v, nil
+		if v, ok := at(col); ok {
+			found = v
 		}
+		return false
+	})
+	if err != nil {
+		return nil, err
 	}
+	return found, nil
 }
 
 // parseKV splits a term into key=value options and the rest.

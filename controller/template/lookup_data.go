@@ -227,9 +227,6 @@ func envLookup(l *LookupCall) ([]any, error) {
 	if !hasDefault {
 		dflt = ""
 	}
-	if u, ok := dflt.(*value.Undefined); ok && u.Hint != defaultUndef {
-		return nil, u
-	}
 	var out []any
 	for _, term := range l.Terms {
 		if u, ok := term.(*value.Undefined); ok {
@@ -249,7 +246,10 @@ func envLookup(l *LookupCall) ([]any, error) {
 			out = append(out, v)
 			continue
 		}
-		if _, ok := dflt.(*value.Undefined); ok {
+		if u, ok := dflt.(*value.Undefined); ok {
+			if u.Hint != defaultUndef {
+				return nil, u
+			}
 			out = append(out, &value.Undefined{Hint: "The environment variable " + value.Repr(words[0]) + " is not set.", Pos: l.C.Pos()})
 			continue
 		}
