@@ -44,6 +44,9 @@ lint: ## gofmt, go vet, and golangci-lint where it is installed
 fuzz: ## every fuzz target for T each (make fuzz T=10m)
 	@scripts/fuzz.sh $(T)
 
+chaos: ## random faults against real agents: every sub-task ran once or is reported lost (make chaos SEED=n RUNS=n)
+	@scripts/chaos.sh "$(SEED)" "$(RUNS)"
+
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./controller/compile -update
 	$(GO) test ./cmd/... -run 'Document$$' -update

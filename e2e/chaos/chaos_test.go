@@ -1,0 +1,84 @@
+package chaos
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	seed = flag.Uint64("seed", uint64(time.Now().UnixNano()), "the first run's seed; the others follow")
+	runs = flag.Int("runs", 8, "how many runs")
+	jobs = flag.Int("jobs", 4, "runs at once")
+)
+
+// agentBinary builds the agent once.
+var agentBinary = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("VOLANT_BIN"); bin != "" {
+		if path := filepath.Join(bin, "volant-agent"); exists(path) {
+			return path, nil
+		}
+	}
+	dir, err := os.MkdirTemp("", "volant-chaos-bin-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "volant-agent")
+	cmd := exec.Command("go", "build", "-o", path, "volant/cmd/volant-agent")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.New(string(out))
+	}
+	return path, nil
+})
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if bin, err := agentBinary(); err == nil && os.Getenv("VOLANT_BIN") == "" {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many agents")
+	}
+	bin, err := agentBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults, violations atomic.Int64
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, *jobs)
+	for i := range *runs {
+		tokens <- struct{}{}
+		s := *seed + uint64(i)
+		wg.Go(func() {
+			defer func() { <-tokens }()
+			r := &chaosRun{seed: s, rng: rand.New(rand.NewPCG(s, 0)), bin: bin, dir: filepath.Join(t.TempDir(), fmt.Sprint(s))}
+			r.run()
+			faults.Add(int64(r.faults))
+			violations.Add(int64(len(r.violations)))
+			for _, v := range r.violations {
+				t.Errorf("seed %d (%v): %s", s, r.story, v)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Printf("%d runs, %d faults, %d violations\n", *runs, faults.Load(), violations.Load())
+}

@@ -1,0 +1,134 @@
+package chaos
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// faults are what may go wrong, by name. Each returns once it is done with, or
+// has been set right again.
+var faults = []struct {
+	name string
+	do   func(r *chaosRun)
+}{
+	{"agent killed", func(r *chaosRun) { r.agent.signal(syscall.SIGKILL) }},
+	{"agent ended", func(r *chaosRun) { r.agent.signal(syscall.SIGTERM) }},
+	{"agent replaced", func(r *chaosRun) {
+		if err := r.agent.enrol(true); err != nil {
+			r.tell("not replaced: %v", err)
+		}
+	}},
+	{"agent frozen", func(r *chaosRun) {
+		r.agent.signal(syscall.SIGSTOP)
+		r.pause(200, 4000)
+		r.agent.signal(syscall.SIGCONT)
+	}},
+	{"link cut", func(r *chaosRun) { r.storm(weather{down: true}, 100, 4000) }},
+	{"agent deaf", func(r *chaosRun) { r.storm(weather{deaf: true}, 100, 3000) }},
+	{"agent mute", func(r *chaosRun) { r.storm(weather{mute: true}, 100, 3000) }},
+	{"packets lost", func(r *chaosRun) { r.storm(weather{loss: 0.05 + 0.4*r.rng.Float64()}, 500, 3000) }},
+	{"packets doubled, late and out of order", func(r *chaosRun) {
+		r.storm(weather{double: 0.3, reorder: 0.3, delay: time.Duration(r.rng.IntN(80)) * time.Millisecond}, 500, 3000)
+	}},
+	{"packets garbled", func(r *chaosRun) { r.storm(weather{garble: 0.3}, 500, 3000) }},
+	{"power cut", func(r *chaosRun) { // the agent dies and the end of its journal was not written
+		r.agent.signal(syscall.SIGKILL)
+		r.eachJournal(func(path string, size int64) error { return os.Truncate(path, size-r.rng.Int64N(size+1)) })
+	}},
+	{"journal damaged", func(r *chaosRun) {
+		r.agent.signal(syscall.SIGKILL)
+		r.eachJournal(func(path string, size int64) error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteAt([]byte{0xff, 0x00, 0xff, 0x00}, r.rng.Int64N(max(1, size)))
+			return err
+		})
+	}},
+	{"journal lost", func(r *chaosRun) {
+		r.agent.signal(syscall.SIGKILL)
+		_ = os.RemoveAll(filepath.Join(r.agent.home(), "journal"))
+	}},
+	{"disk full", func(r *chaosRun) { r.fill() }},
+	{"controller killed", func(r *chaosRun) { r.killController() }},
+}
+
+// fault does one, chosen by the seed.
+func (r *chaosRun) fault() {
+	f := faults[r.rng.IntN(len(faults))]
+	r.faults++
+	r.tell("%s", f.name)
+	f.do(r)
+}
+
+func (r *chaosRun) pause(from, to int) {
+	time.Sleep(time.Duration(from+r.rng.IntN(to-from)) * time.Millisecond)
+}
+
+func (r *chaosRun) storm(w weather, from, to int) {
+	r.relay.set(w)
+	r.pause(from, to)
+	r.relay.heal()
+}
+
+func (r *chaosRun) eachJournal(do func(path string, size int64) error) {
+	files, _ := filepath.Glob(filepath.Join(r.agent.home(), "journal", "*.journal"))
+	for _, path := range files {
+		if st, err := os.Stat(path); err == nil {
+			if err := do(path, st.Size()); err != nil {
+				r.tell("%v", err)
+			}
+		}
+	}
+}
+
+// fill mounts a small disk over an agent's journal, before it is started, fills
+// it up and makes room again. Without root there is no such fault.
+func (r *chaosRun) fill() {
+	dir := filepath.Join(r.agent.home(), "journal")
+	if os.Getuid() != 0 || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k,mode=0700") != nil {
+		r.tell("no disk of our own to fill")
+		return
+	}
+	// The agent still writes where it did; the next one finds the small disk.
+	if err := r.agent.enrol(true); err != nil {
+		r.tell("not restarted: %v", err)
+	}
+	full := filepath.Join(dir, "filler")
+	for n := 64 << 10; n > 0; n -= 4 << 10 {
+		if os.WriteFile(full, bytes.Repeat([]byte{1}, n), 0o600) == nil {
+			break
+		}
+	}
+	r.pause(300, 2000)
+	_ = os.Remove(full)
+}
+
+// killController makes another controller go on, as if the first had been
+// killed: it says nothing more to anybody.
+func (r *chaosRun) killController() {
+	r.mu.Lock()
+	old := r.fleet
+	r.mu.Unlock()
+	was := r.relay
+	was.set(weather{down: true}) // whatever it says from here on is not heard
+	fresh, err := newRelay(r.agent.port(), was.rng)
+	if err != nil {
+		r.violate("%v", err)
+		return
+	}
+	r.relay = fresh // only this goroutine uses it
+	r.agent.setAddress(fresh.addr())
+	if err = r.meet(); err != nil {
+		r.violate("another controller: %v", err)
+	}
+	go func() { // ends by itself; its Goodbye goes nowhere
+		_ = old.Close()
+		_ = was.Close()
+	}()
+}

@@ -1,0 +1,140 @@
+package chaos
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// weather is what happens to datagrams on their way.
+type weather struct {
+	down                          bool // nothing passes
+	deaf, mute                    bool // nothing passes to, from the agent
+	loss, double, garble, reorder float64
+	delay                         time.Duration
+}
+
+// relay passes datagrams between controllers and an agent through the weather.
+type relay struct {
+	front *net.UDPConn
+	agent *net.UDPAddr
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	now   weather
+	rng   *rand.Rand
+	backs map[string]*net.UDPConn // by controller's address
+	over  bool
+}
+
+func newRelay(port int, rng *rand.Rand) (*relay, error) {
+	front, err := net.ListenUDP("udp4", loopback(0))
+	if err != nil {
+		return nil, err
+	}
+	r := &relay{front: front, agent: loopback(port), rng: rng, backs: map[string]*net.UDPConn{}}
+	r.wg.Go(r.forth) // ends with front
+	return r, nil
+}
+
+func (r *relay) addr() string { return r.front.LocalAddr().String() }
+
+func (r *relay) set(w weather) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = w
+}
+
+func (r *relay) heal() { r.set(weather{}) }
+
+// Close ends the relay.
+func (r *relay) Close() error {
+	r.mu.Lock()
+	r.over = true
+	for _, b := range r.backs {
+		b.Close()
+	}
+	r.mu.Unlock()
+	err := r.front.Close()
+	r.wg.Wait()
+	return err
+}
+
+func (r *relay) forth() {
+	buf := make([]byte, 65536)
+	for {
+		n, from, err := r.front.ReadFromUDP(buf)
+		if err != nil {
+			return
+		}
+		back := r.back(from)
+		if back == nil {
+			continue
+		}
+		r.pass(buf[:n], true, func(p []byte) { _, _ = back.Write(p) })
+	}
+}
+
+// back is the socket that stands for a controller before the agent.
+func (r *relay) back(from *net.UDPAddr) *net.UDPConn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.backs[from.String()]
+	if b != nil || r.over {
+		return b
+	}
+	b, err := net.DialUDP("udp4", nil, r.agent)
+	if err != nil {
+		return nil
+	}
+	r.backs[from.String()] = b
+	r.wg.Go(func() { // ends with b
+		buf := make([]byte, 65536)
+		for {
+			n, err := b.Read(buf)
+			if err != nil {
+				r.mu.Lock()
+				over := r.over
+				r.mu.Unlock()
+				if over {
+					return
+				}
+				time.Sleep(time.Millisecond) // refused: the agent is down
+				continue
+			}
+			r.pass(buf[:n], false, func(p []byte) { _, _ = r.front.WriteToUDP(p, from) })
+		}
+	})
+	return b
+}
+
+// pass sends a datagram as the weather allows.
+func (r *relay) pass(p []byte, forth bool, send func([]byte)) {
+	r.mu.Lock()
+	w := r.now
+	luck := func(chance float64) bool { return chance > 0 && r.rng.Float64() < chance }
+	lost, twice, garbled, late := luck(w.loss), luck(w.double), luck(w.garble), luck(w.reorder)
+	at := r.rng.IntN(len(p) + 1)
+	r.mu.Unlock()
+	if w.down || forth && w.deaf || !forth && w.mute || lost {
+		return
+	}
+	p = bytes.Clone(p)
+	if garbled && at < len(p) {
+		p[at] ^= 0x55
+	}
+	delay := w.delay
+	if late {
+		delay += 20 * time.Millisecond
+	}
+	if delay > 0 {
+		time.AfterFunc(delay, func() { send(p) })
+	} else {
+		send(p)
+	}
+	if twice {
+		send(p)
+	}
+}

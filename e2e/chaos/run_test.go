@@ -1,0 +1,245 @@
+package chaos
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"volant/bootstrap"
+	"volant/controller/fleet"
+	"volant/stage"
+	"volant/wire"
+	"volant/wire/value"
+)
+
+const (
+	reconnect = 12 * time.Second
+	patience  = 90 * time.Second // for one sub-task, whatever happens
+)
+
+// chaosRun is one agent, a controller or two, some hosts' worth of sub-tasks and
+// some faults.
+type chaosRun struct {
+	seed uint64
+	rng  *rand.Rand
+	bin  string
+	dir  string
+
+	agent  *agent
+	relay  *relay
+	fleet  *fleet.Fleet
+	faults int
+
+	mu         sync.Mutex // guards what follows
+	tasks      []*task
+	story      []string
+	violations []string
+}
+
+// task is a sub-task and what was said of it.
+type task struct {
+	name  string
+	err   error
+	ended bool
+	// abandoned: its controller died first, so nobody was to hear of it.
+	abandoned bool
+}
+
+func (r *chaosRun) violate(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
+}
+
+func (r *chaosRun) tell(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.story = append(r.story, fmt.Sprintf(format, args...))
+}
+
+func (r *chaosRun) run() {
+	if err := os.MkdirAll(filepath.Join(r.dir, "ran"), 0o755); err != nil {
+		r.violate("%v", err)
+		return
+	}
+	r.agent = &agent{bin: r.bin, dir: r.dir, mark: fmt.Sprintf("VOLANT_CHAOS=%d-%d", os.Getpid(), r.seed)}
+	defer r.agent.uninstall(r)
+	if err := r.meet(); err != nil {
+		r.violate("the first link: %v", err)
+		return
+	}
+	defer func() { _ = r.relay.Close() }() // the last one
+	var work sync.WaitGroup
+	for h := range 1 + r.rng.IntN(3) {
+		rng := rand.New(rand.NewPCG(r.seed, uint64(h+1)))
+		work.Go(func() { r.host(fmt.Sprintf("h%d", h), rng, 4+rng.IntN(6)) })
+	}
+	for range 1 + r.rng.IntN(3) {
+		time.Sleep(time.Duration(r.rng.IntN(400)) * time.Millisecond)
+		r.fault()
+	}
+	work.Wait()
+	r.relay.heal()
+	r.agent.signal(syscall.SIGCONT)
+	// Whatever was killed last is started again, as the next run would.
+	r.task("after", "last", 0, 0)
+	if err := r.fleet.Close(); err != nil {
+		r.violate("closing: %v", err)
+	}
+	r.judge()
+}
+
+// meet makes the controller, and the first time the agent and the way to it.
+func (r *chaosRun) meet() error {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return err
+	}
+	r.agent.setController(key.Public().(ed25519.PublicKey))
+	if err := r.agent.enrol(false); err != nil {
+		return err
+	}
+	if r.relay == nil {
+		if r.relay, err = newRelay(r.agent.port(), rand.New(rand.NewPCG(r.seed, 99))); err != nil {
+			return err
+		}
+		r.agent.setAddress(r.relay.addr())
+	}
+	f, err := fleet.New(fleet.Config{
+		Key: key, Name: "chaos", StateDir: filepath.Join(r.dir, "state", fmt.Sprint(r.faults)), Reconnect: reconnect, Silence: 2 * time.Second,
+		Dial: func(context.Context, bootstrap.Options) (bootstrap.Session, error) { return r.agent, nil },
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fleet = f
+	return err
+}
+
+// host runs n sub-tasks, one after the other.
+func (r *chaosRun) host(name string, rng *rand.Rand, n int) {
+	for i := range n {
+		sleep := 0
+		if rng.IntN(3) == 0 {
+			sleep = rng.IntN(900)
+		}
+		size := 0
+		if rng.IntN(4) == 0 {
+			size = 1 + rng.IntN(400<<10)
+		}
+		r.task(name, fmt.Sprintf("%s-%d", name, i), time.Duration(sleep)*time.Millisecond, size)
+	}
+}
+
+// task runs one sub-task, which says in a file of its own that it ran.
+func (r *chaosRun) task(host, name string, sleep time.Duration, size int) {
+	t := &task{name: name}
+	r.mu.Lock()
+	r.tasks = append(r.tasks, t)
+	n := uint32(len(r.tasks))
+	f := r.fleet
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	script := fmt.Sprintf(`echo ran >> %s; sleep %.3f; echo %s`, filepath.Join(r.dir, "ran", name), sleep.Seconds(), name)
+	q := &fleet.Request{Task: wire.Task{
+		ID: wire.TaskID{Host: host, Step: 1, N: n}, Module: "ansible.builtin.command", Native: true,
+		Args: wire.Dict{Dict: value.DictOf("argv", value.ListOf("/bin/sh", "-c", script))},
+	}}
+	if size > 0 {
+		q.Files = []stage.File{stage.BytesFile("stdin", "", make([]byte, size))}
+	}
+	var answer *fleet.Answer
+	l, err := f.Link(ctx, fleet.Target{Name: host, SSH: bootstrap.Options{Host: "127.0.0.1", Port: 22, User: "chaos"}})
+	if err == nil {
+		answer, err = l.Run(ctx, q)
+	}
+	r.mu.Lock()
+	t.err, t.ended = err, true
+	t.abandoned = r.fleet != f
+	r.mu.Unlock()
+	if t.abandoned {
+		return
+	}
+	if ctx.Err() != nil {
+		r.violate("%s got no answer: %v", name, err)
+	}
+	if err == nil {
+		if out, _ := answer.Result.Str("stdout"); out != name {
+			r.violate("%s got another's result: %v", name, answer.Result.Dict)
+		}
+	}
+}
+
+// judge compares what was said with what happened.
+func (r *chaosRun) judge() {
+	r.mu.Lock()
+	tasks := r.tasks
+	r.mu.Unlock()
+	for _, t := range tasks {
+		b, err := os.ReadFile(filepath.Join(r.dir, "ran", t.name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.violate("%v", err)
+		}
+		ran := strings.Count(string(b), "ran")
+		var f *wire.Fault
+		var u *fleet.Unreachable
+		switch {
+		case ran > 1:
+			r.violate("%s ran %d times", t.name, ran)
+		case t.abandoned:
+		case t.err == nil && ran != 1:
+			r.violate("%s has a result and ran %d times", t.name, ran)
+		case t.err == nil, errors.Is(t.err, fleet.ErrLost), errors.As(t.err, &u):
+		case errors.As(t.err, &f) && !f.Started && ran == 0: // refused before it began
+		default:
+			r.violate("%s ended with %v, ran %d times", t.name, t.err, ran)
+		}
+	}
+	for end := time.Now().Add(4 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		left := append(r.agent.stagedFiles(), r.agent.processes()...)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			r.violate("left behind: %v", left)
+			return
+		}
+	}
+}
+
+// stagedFiles are the files in staging directories.
+func (a *agent) stagedFiles() (left []string) {
+	_ = filepath.WalkDir(filepath.Join(a.home(), "staging"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != "lock" {
+			left = append(left, path)
+		}
+		return nil
+	})
+	return left
+}
+
+// processes are those of the run that are not the agent that serves.
+func (a *agent) processes() (left []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00"+a.mark+"\x00") || pid == a.pid() {
+			continue
+		}
+		if cmd, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil && len(cmd) > 0 {
+			left = append(left, fmt.Sprintf("%d %s", pid, strings.ReplaceAll(string(cmd), "\x00", " ")))
+		}
+	}
+	return left
+}
