@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -51,6 +52,8 @@ type lab struct {
 	dir  string // of the lab: inventory.ini, keys
 	home string // of the controller: state, cache
 	env  []string
+	// maxRSS is the memory, in KB, that the last command used at its most.
+	maxRSS int64
 }
 
 // reference is the virtual environment of ansible-core; tests that run Python
@@ -128,6 +131,38 @@ func (l *lab) runEnv(env []string, limit time.Duration, name string, args ...str
 	}
 	if ctx.Err() != nil {
 		l.t.Fatalf("%s %v took longer than %v:\n%s", name, args, limit, out.String())
+	}
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		l.maxRSS = u.Maxrss
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// interrupted runs volant and, once ready says so, interrupts it as Ctrl-C
+// does: times times, a second apart.
+func (l *lab) interrupted(ready func() bool, times int, args ...string) (string, int) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(l.bin, "volant"), args...)
+	cmd.Env, cmd.Dir = l.env, l.home
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	for !ready() && ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	for i := range times {
+		if i > 0 {
+			time.Sleep(time.Second)
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+	}
+	_ = cmd.Wait()
+	if ctx.Err() != nil {
+		l.t.Fatalf("still running a minute after it began:\n%s", out.String())
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
 }
