@@ -181,6 +181,9 @@ func (c *Context) GetItem(v, key any) (any, error) {
 func (c *Context) noItem(v, key any) *value.Undefined {
 	repr := value.Repr(key)
 	name, isText := key.(string)
+	if !isText {
+		name = value.Str(key)
+	}
 	switch {
 	case value.Truth(key):
 		return c.undefined(name, "object of type '"+typeName(v)+"' has no attribute "+repr)

@@ -56,7 +56,7 @@ func quote(c *jinja.Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m, ok := a[0].(value.Markup); ok {
+	if m, ok := a[0].(value.Markup); ok && m != "" {
 		if q := shellQuote(s); q != s {
 			return value.ToMarkup("'") + m + value.ToMarkup("'"), nil
 		}

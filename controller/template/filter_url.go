@@ -111,11 +111,11 @@ func (u splitURL) hostPort() (host, port any, err error) {
 }
 
 func urlsplitFilter(_ *jinja.Context, a []any) (any, error) {
-	in, ok := value.Text(a[0])
+	in, text := value.Text(a[0])
 	switch {
-	case !ok && !value.Hashable(a[0]):
+	case !text && !value.Hashable(a[0]):
 		return nil, value.TypeErrorf("unhashable type: '%s'", lazyName(a[0]))
-	case !ok && value.Truth(a[0]): // what is empty gives the parts of no bytes
+	case !text && value.Truth(a[0]): // what is empty gives the parts of no bytes
 		return nil, value.Raise("AttributeError", "'%s' object has no attribute 'decode'", lazyName(a[0]))
 	}
 	u, err := parseURL(in)
@@ -137,6 +137,9 @@ func urlsplitFilter(_ *jinja.Context, a []any) (any, error) {
 	if !ok {
 		alias, _ := value.Text(a[2])
 		return nil, value.ValueErrorf("%s: unknown URL component: %s", alias, part)
+	}
+	if _, isText := v.(string); isText && !text {
+		return []byte{}, nil
 	}
 	return v, nil
 }

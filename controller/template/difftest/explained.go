@@ -16,7 +16,7 @@ const (
 var (
 	setFilters = regexp.MustCompile(`\b(union|intersect|difference|symmetric_difference)\b`)
 	lazyName   = strings.NewReplacer("ansible._internal._templating._lazy_containers.", "", "_AnsibleLazyTemplateList", "list",
-		"_AnsibleLazyTemplateDict", "dict", "_AnsibleLazyAccessTuple", "tuple")
+		"_AnsibleLazyTemplateDict", "dict", "_AnsibleLazyAccessTuple", "tuple", "Markup", "str")
 )
 
 // Explained says why a difference is known and stays, or "".
