@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e race lint fuzz golden docs bench conformance cover clean help needs reference
+.PHONY: build demo test e2e race lint fuzz golden docs bench bench-templates conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -41,7 +41,7 @@ race: ## the tests under the race detector
 lint: ## gofmt, go vet, and golangci-lint where it is installed
 	@scripts/lint.sh
 
-fuzz: ## every fuzz target for T each (make fuzz T=10m)
+fuzz: ## every fuzz target, and templates against ansible-core, for T each (make fuzz T=10m)
 	@scripts/fuzz.sh $(T)
 
 chaos: ## random faults against real agents: every sub-task ran once or is reported lost (make chaos SEED=n RUNS=n)
@@ -56,6 +56,9 @@ docs: build ## man pages of every program in dist/man
 
 bench: build reference ## volant beside ansible-core with pipelining on two systemd hosts (root)
 	@scripts/bench.sh
+
+bench-templates: reference ## a template rendered here, by Jinja2 and by ansible-core, as a table
+	@VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test ./controller/template/difftest -run TestSpeed -count=1 -v -args -difftest.speed
 
 conformance: build reference ## ansible-core's own integration targets (TARGETS="a b"); with CORPUS=DIR recorded cases
 	@scripts/conformance.sh "$(CORPUS)" $(TARGETS)
