@@ -100,7 +100,7 @@ func pluginTables(w io.Writer) {
 	row(w, "callback", codes(callbacks)+"; beside one of them "+codes(notifiers), "")
 	row(w, "connection", codes(connections)+"; all but `local` are reached through SSH and the agent", codes([]string{"psrp", "winrm"}))
 	row(w, "become", codes(becomes), codes([]string{"runas"}))
-	row(w, "strategy", codes(strategies)+"; `debug` is `linear`", "")
+	row(w, "strategy", codes(strategies)+"", "")
 	row(w, "cache", codes([]string{"memory", "jsonfile"}), "")
 	row(w, "inventory", codes([]string{"advanced_host_list", "auto", "constructed", "generator", "host_list", "ini", "script", "toml", "yaml"}), "")
 	row(w, "vars", code("host_group_vars"), "")

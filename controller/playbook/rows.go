@@ -16,7 +16,7 @@ type Row struct {
 // differs are the keywords that are read and checked and do not do all that
 // the reference's do.
 var differs = map[Keyword]string{
-	Debugger: "accepted; there is no task debugger",
+	Debugger: "with the linear strategy; commands are p, c, r and q, and p takes a Jinja expression",
 }
 
 // Rows lists every keyword by name.
