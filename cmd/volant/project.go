@@ -298,8 +298,10 @@ func (j *project) core(modulePath []string, playbookDirs ...string) (*union.Unio
 	for _, d := range playbookDirs {
 		collections = append(collections, filepath.Join(d, "collections"))
 	}
+	natives, facts := j.config.Bool("VOLANT_NATIVE_MODULES"), j.config.String("VOLANT_FACTS")
 	return union.New(union.Options{
-		Core: core, Collections: append(collections, j.config.Strings("COLLECTIONS_PATHS")...),
+		Python: func(short string) bool { return !natives || short == "setup" && facts == "python" },
+		Core:   core, Collections: append(collections, j.config.Strings("COLLECTIONS_PATHS")...),
 		ModulePath:      append(dirs, j.config.Strings("DEFAULT_MODULE_PATH")...),
 		ModuleUtilsPath: j.config.Strings("DEFAULT_MODULE_UTILS_PATH"), CacheDir: cache,
 	}), nil

@@ -22,6 +22,10 @@ var settingsVolant = []Setting{
 	{Name: "VOLANT_ENROL_TTL", Type: Int, Default: int64(30), Env: []string{"VOLANT_ENROL_TTL"}, Ini: []Entry{{"volant", "enrol_ttl"}}},
 	// Bytes of the largest result a task may give.
 	{Name: "VOLANT_MAX_RESULT", Type: Int, Default: int64(64 << 20), Env: []string{"VOLANT_MAX_RESULT"}, Ini: []Entry{{"volant", "max_result"}}},
+	// Whether modules built into the agent stand in for Python ones.
+	{Name: "VOLANT_NATIVE_MODULES", Type: Bool, Default: true, Env: []string{"VOLANT_NATIVE_MODULES"}, Ini: []Entry{{"volant", "native_modules"}}},
+	// What gathers facts: the agent where it covers the host, or always Python.
+	{Name: "VOLANT_FACTS", Type: Choices, Default: "auto", Choices: []string{"auto", "python"}, Env: []string{"VOLANT_FACTS"}, Ini: []Entry{{"volant", "facts"}}},
 	// What preflight does with what cannot run.
 	{Name: "VOLANT_UNSUPPORTED", Type: Choices, Default: "refuse", Choices: []string{"refuse", "warn"}, Env: []string{"VOLANT_UNSUPPORTED"}, Ini: []Entry{{"volant", "unsupported"}}},
 	// Where a run writes its metrics, as Prometheus text.

@@ -65,8 +65,11 @@ type Options struct {
 	Adjacent        []string // library directories beside the playbook: searched first
 	ModulePath      []string // configured library directories (ANSIBLE_LIBRARY, library in ansible.cfg), after those of roles
 	ModuleUtilsPath []string // module_utils directories, before the core's
-	CacheDir        string   // for the analysis cache; empty: none is kept
-	Log             *slog.Logger
+	// Python says of a builtin module, by its short name, that its Python file is
+	// run though a native could stand in; nil: of none.
+	Python   func(short string) bool
+	CacheDir string // for the analysis cache; empty: none is kept
+	Log      *slog.Logger
 }
 
 // Scope is where a name is used.

@@ -55,7 +55,7 @@ func (u *Union) build(f *found, scope Scope) (*Module, error) {
 		return nil, b.err
 	}
 	m := b.mod
-	m.Builtin = f.builtin
+	m.Builtin = f.builtin && (u.opt.Python == nil || !u.opt.Python(m.Short))
 	return &m, nil
 }
 
