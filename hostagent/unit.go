@@ -240,7 +240,7 @@ func (h Home) Uninstall(ctx context.Context) error {
 		errs = append(errs, h.Stop(ctx, s))
 	}
 	errs = append(errs, h.Remove())
-	if dir, err := os.UserHomeDir(); err == nil && h == DefaultHome(os.Getuid(), dir) && os.Getuid() != 0 {
+	if dir, ok := strings.CutSuffix(string(h), "/.local/share/volant-agent"); ok { // made on the way to it, perhaps
 		removeEmpty(filepath.Join(dir, ".local/share"), filepath.Join(dir, ".local"))
 	}
 	return errors.Join(errs...)

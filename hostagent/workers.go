@@ -11,6 +11,7 @@ import (
 	"volant/hostagent/become"
 	"volant/wire"
 	"volant/wire/frame"
+	"volant/wire/value"
 )
 
 const (
@@ -242,6 +243,11 @@ func becomeFault(ctx context.Context, err error) *wire.Outcome {
 	switch {
 	case ctx.Err() != nil:
 		return fault(wire.FaultCancelled, false, errCancelled)
+	case errors.As(err, &be) && be.Exited:
+		// To the reference that is a module whose output is no result.
+		return &wire.Outcome{Path: "become", Result: wire.Dict{Dict: value.DictOf(
+			"failed", true, "changed", false, "msg", "Module result deserialization failed: No start of json char found",
+			"module_stdout", be.Stdout, "module_stderr", be.Stderr, "rc", int64(be.Code))}}
 	case errors.As(err, &be) && !be.Timeout && strings.Contains(be.Msg, "password"):
 		return fault(wire.FaultPassword, false, err)
 	}

@@ -123,14 +123,15 @@ func (j *project) agentTargets(ctx context.Context, opt *agentOptions) ([]fleet.
 	store := j.store(filepath.Clean(j.dir), j.runVars(runOptions{ExtraVars: opt.ExtraVars}, opt.inventoryOptions, nil, nil))
 	names := &execute.Names{Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
 	// The play resets every connection; the transport only takes down whose.
-	play, err := j.loader(ctx, store, names).Make(value.DictOf("name", "agents", "hosts", value.NewTemplate(opt.Pattern, value.Pos{}),
+	loader := j.loader(ctx, store, names)
+	play, err := loader.Make(value.DictOf("name", "agents", "hosts", value.NewTemplate(opt.Pattern, value.Pos{}),
 		"gather_facts", false, "tasks", value.ListOf(value.DictOf("meta", "reset_connection"))), j.dir)
 	if err != nil {
 		return nil, err
 	}
 	noted := new(targetNotes)
 	r := execute.New(execute.Options{
-		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Names: names, Files: j.files, Display: j.display,
+		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Files: j.files, Display: j.display,
 		Bus: events.NewBus(), Transport: noted, Compile: compile.Options{}, Login: *login, Verbosity: j.display.Verbosity,
 	})
 	book := &playbook.Playbook{Path: "agents", Dir: j.dir, Plays: []*playbook.Play{play}}

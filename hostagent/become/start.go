@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,10 +61,40 @@ func Start(ctx context.Context, cfg Config, p Params) (Worker, error) {
 		pl.tty = true
 		w, err = start(ctx, cfg, p, pl)
 	}
+	if errors.As(err, &e) && e.Exited && p.Password == "" && !plain(cfg.Env) {
+		return nil, inEnglish(ctx, cfg, p, pl, e)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// plain tells whether programs speak English in this environment.
+func plain(env []string) bool {
+	for _, kv := range env {
+		name, v, _ := strings.Cut(kv, "=")
+		if (name == "LANG" || name == "LANGUAGE" || strings.HasPrefix(name, "LC_")) && v != "" && v != "C" && v != "POSIX" && !strings.HasPrefix(v, "en") && !strings.HasPrefix(v, "C.") {
+			return false
+		}
+	}
+	return true
+}
+
+// inEnglish asks once more why there is no way to become the user without a
+// password, in words that can be recognized. It returns what e is then.
+func inEnglish(ctx context.Context, cfg Config, p Params, pl *plan, e *Error) error {
+	cfg.Env = append(slices.Clone(cfg.Env), "LC_ALL=C", "LANGUAGE=C")
+	w, err := start(ctx, cfg, p, pl)
+	if err == nil { // it was a passing trouble; the next task will see
+		_ = w.Close()
+		return e
+	}
+	var again *Error
+	if errors.As(err, &again) && !again.Exited && !again.Timeout {
+		return again
+	}
+	return e
 }
 
 func userOf(p Params) string {

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do case $1 in
   -n) n=1;; -p) prompt=$2; shift;; -u) user=$2; shift;; -*) ;; *) break;; esac; shift; done
 [ -z "$NOISE" ] || echo "$NOISE"
 if [ -n "$ASK" ]; then
-  [ -z "$n" ] || { echo "sudo: a password is required" >&2; exit 1; }
+  [ -z "$n" ] || { case $LC_ALL$LANG in de*) echo "sudo: Ein Passwort ist notwendig" >&2;; *) echo "sudo: a password is required" >&2;; esac; exit 1; }
   for i in 1 2 3; do
     printf '%s' "$prompt" >&2; IFS= read -r pw || exit 1
     [ "$pw" = "$ASK" ] && break
@@ -268,5 +268,21 @@ func TestRealSu(t *testing.T) {
 	})
 	if line, err := bufio.NewReader(w).ReadString('\n'); err != nil || line != "nobody\n" {
 		t.Errorf("%q, %v", line, err)
+	}
+}
+
+// TestOtherLanguages: that a password is missing is recognized in any language.
+func TestOtherLanguages(t *testing.T) {
+	cfg, p := setup(t)
+	cfg.Env = append(cfg.Env, "ASK=secret", "LANG=de_DE.UTF-8")
+	_, err := Start(t.Context(), cfg, p)
+	var e *Error
+	if !errors.As(err, &e) || e.Msg != "Missing sudo password" {
+		t.Errorf("got %v", err)
+	}
+	p.User = "nosuch"
+	cfg.Env = append(cfg.Env, "ASK=")
+	if _, err = Start(t.Context(), cfg, p); !errors.As(err, &e) || !e.Exited || e.Code != 1 {
+		t.Errorf("got %v", err)
 	}
 }
