@@ -176,6 +176,9 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
 	m.end(codeAfter(code, err), r.Stats(), func(text string) { j.display.Note("%s", text) })
+	if errors.Is(err, execute.ErrQuit) {
+		return &exit{code: codeInterrupted}
+	}
 	if err != nil {
 		return err
 	}

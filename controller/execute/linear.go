@@ -243,31 +243,31 @@ type lockstep struct {
 	oldest   time.Time // since when something is held back
 	done     []finished
 	finished int
+	flying   int // hosts at work
 }
 
 func (l *lockstep) run(ctx context.Context, group []*host) ([]finished, error) {
 	next := 0
-	flying := 0
 	tick := time.NewTimer(holdBack)
 	defer tick.Stop()
 	for l.finished < len(group) {
-		for next < len(group) && (l.limit == 0 || flying < l.limit) {
+		for next < len(group) && (l.limit == 0 || l.flying < l.limit) {
 			j := &running{h: group[next], step: l.step, task: l.ev}
 			l.all = append(l.all, j)
 			l.b.start(ctx, j, l.begin)
 			next++
-			flying++
+			l.flying++
 		}
 		select {
 		case m := <-l.b.msgs:
 			if m.done != nil {
-				flying--
+				l.flying--
 			}
-			if err := l.take(m); err != nil {
+			if err := l.take(ctx, m); err != nil {
 				return l.done, err
 			}
 		case <-tick.C:
-			if err := l.late(); err != nil {
+			if err := l.late(ctx); err != nil {
 				return l.done, err
 			}
 			tick.Reset(holdBack / 4)
@@ -279,7 +279,7 @@ func (l *lockstep) run(ctx context.Context, group []*host) ([]finished, error) {
 }
 
 // take handles one message: in turn, or held back until its host's turn.
-func (l *lockstep) take(m message) error {
+func (l *lockstep) take(ctx context.Context, m message) error {
 	j := m.job
 	if l.loose || l.turn < len(l.all) && l.all[l.turn] == j {
 		if m.done == nil {
@@ -287,14 +287,14 @@ func (l *lockstep) take(m message) error {
 			return nil
 		}
 		j.done = m.done
-		if err := l.end(j); err != nil {
+		if err := l.end(ctx, j); err != nil {
 			return err
 		}
-		if l.loose {
+		if l.loose || j.done == nil { // it may run again
 			return nil
 		}
 		l.turn++
-		return l.catchUp()
+		return l.catchUp(ctx)
 	}
 	if l.oldest.IsZero() {
 		l.oldest = time.Now()
@@ -308,10 +308,10 @@ func (l *lockstep) take(m message) error {
 }
 
 // catchUp shows what was held back of the hosts whose turn it is now.
-func (l *lockstep) catchUp() error {
+func (l *lockstep) catchUp(ctx context.Context) error {
 	for l.turn < len(l.all) {
 		j := l.all[l.turn]
-		if err := l.show(j); err != nil {
+		if err := l.show(ctx, j); err != nil {
 			return err
 		}
 		if j.done == nil {
@@ -330,7 +330,7 @@ func (l *lockstep) catchUp() error {
 }
 
 // show emits what is held back of j and ends it when it is done.
-func (l *lockstep) show(j *running) error {
+func (l *lockstep) show(ctx context.Context, j *running) error {
 	for _, e := range j.held {
 		l.b.r.opt.Bus.Event(e)
 	}
@@ -338,29 +338,39 @@ func (l *lockstep) show(j *running) error {
 	if j.done == nil {
 		return nil
 	}
-	return l.end(j)
+	return l.end(ctx, j)
 }
 
 // late gives up the order when something was held back too long.
-func (l *lockstep) late() error {
+func (l *lockstep) late(ctx context.Context) error {
 	if l.loose || l.limit == 1 || l.oldest.IsZero() || time.Since(l.oldest) < holdBack {
 		return nil
 	}
 	l.loose = true
 	for _, j := range l.all[l.turn:] {
-		if err := l.show(j); err != nil {
+		if err := l.show(ctx, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *lockstep) end(j *running) error {
-	l.finished++
+func (l *lockstep) end(ctx context.Context, j *running) error {
 	o := j.done
 	o.Timing.Barrier = time.Since(l.begin) - o.Timing.Total
+	redo, err := l.b.debug(ctx, j, o)
+	if err != nil {
+		return err
+	}
+	if redo {
+		j.done = nil
+		l.flying++
+		l.b.start(ctx, j, time.Now())
+		return nil
+	}
+	l.finished++
 	l.done = append(l.done, finished{j.h, o})
-	return l.b.process(j, o)
+	return nil
 }
 
 // start gives a host's driver its next task.

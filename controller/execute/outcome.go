@@ -25,6 +25,7 @@ type outcome struct {
 	delegateFacts bool
 	notify        []string
 	runOnce       bool
+	shown         bool // the callbacks have seen it
 	include       *included
 	items         []*outcome // of a loop
 	loop          bool

@@ -25,6 +25,11 @@ func (b *batch) process(j *running, o *outcome) error {
 	t := j.step.Task
 	ran := false
 	result := events.Result{Host: h.name, Task: o.task, Outcome: &o.Outcome}
+	show := func() {
+		if !o.shown {
+			b.r.opt.Bus.Event(result)
+		}
+	}
 	switch o.Status {
 	case events.Failed:
 		ran = true
@@ -38,7 +43,7 @@ func (b *batch) process(j *running, o *outcome) error {
 		} else {
 			b.fail(j, o, n)
 		}
-		b.r.opt.Bus.Event(result)
+		show()
 	case events.Unreachable:
 		if o.ignoreUnreach {
 			n.OK++
@@ -48,10 +53,10 @@ func (b *batch) process(j *running, o *outcome) error {
 			b.remove(h.name)
 			n.Unreachable++
 		}
-		b.r.opt.Bus.Event(result)
+		show()
 	case events.Skipped:
 		n.Skipped++
-		b.r.opt.Bus.Event(result)
+		show()
 	default:
 		ran = true
 		if err := b.good(j, o); err != nil {
@@ -66,7 +71,7 @@ func (b *batch) process(j *running, o *outcome) error {
 				n.Changed++
 			}
 		}
-		b.r.opt.Bus.Event(result)
+		show()
 	}
 	b.register(j, o)
 	if t.Role != nil && ran {

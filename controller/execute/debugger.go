@@ -1,0 +1,131 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"volant/controller/events"
+	"volant/controller/fault"
+	"volant/controller/playbook"
+	"volant/wire/value"
+)
+
+// ErrQuit ends a run that the operator quit in the task debugger.
+var ErrQuit = errors.New("User interrupted execution") //nolint:staticcheck // shown to users
+
+// wantsDebugger reports whether the operator is asked about a task's outcome.
+func (b *batch) wantsDebugger(j *running, o *outcome) bool {
+	cfg := b.r.opt.Config
+	ignored := o.ignoreErrors && cfg.Bool("TASK_DEBUGGER_IGNORE_ERRORS")
+	failed := o.Status == events.Failed && !ignored
+	switch text0(j.step.Keywords.Value(playbook.Debugger)) {
+	case "always":
+		return true
+	case "never":
+		return false
+	case "on_failed":
+		if failed {
+			return true
+		}
+	case "on_unreachable":
+		if o.Status == events.Unreachable {
+			return true
+		}
+	case "on_skipped":
+		if o.Status == events.Skipped {
+			return true
+		}
+	}
+	strategy := strings.TrimPrefix(strings.TrimPrefix(b.r.strategy(b.values), "ansible.builtin."), "ansible.legacy.")
+	return (strategy == "debug" || cfg.Bool("ENABLE_TASK_DEBUGGER")) && (failed || o.Status == events.Unreachable)
+}
+
+// debug is process with the operator's say: redo says that the task runs again
+// on the host as if it had not run.
+func (b *batch) debug(ctx context.Context, j *running, o *outcome) (redo bool, err error) {
+	if o.fatal != nil || !b.wantsDebugger(j, o) {
+		return false, b.process(j, o)
+	}
+	counts := b.r.stats.Host(j.h.name)
+	before := *counts
+	if o.Status == events.OK {
+		err = b.process(j, o) // what it leaves does not hinder another try
+	} else {
+		b.r.opt.Bus.Event(events.Result{Host: j.h.name, Task: o.task, IgnoreErrors: o.ignoreErrors, Outcome: &o.Outcome})
+		o.shown = true
+	}
+	if err == nil {
+		redo, err = b.debugger(ctx, j, o)
+	}
+	switch {
+	case err != nil:
+	case redo:
+		*counts = before
+	case o.Status != events.OK:
+		err = b.process(j, o)
+	}
+	return redo, err
+}
+
+// debugger takes commands until one of them ends it.
+func (b *batch) debugger(ctx context.Context, j *running, o *outcome) (redo bool, err error) {
+	d := b.r.opt.Display
+	t := j.step.Task
+	name := "TASK: " + t.Title(t.RawName(), true)
+	prompt := "[" + j.h.name + "] " + name + " (debug)> "
+	if b.r.opt.Prompt == nil {
+		d.Print(prompt+ErrQuit.Error(), "")
+		return false, ErrQuit
+	}
+	for {
+		line, err := b.r.opt.Prompt(ctx, prompt, true, 0)
+		if errors.Is(err, io.EOF) {
+			line, err = "q", nil
+		}
+		if err != nil {
+			return false, err
+		}
+		command, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch command {
+		case "":
+		case "c", "continue":
+			return false, nil
+		case "r", "redo":
+			return true, nil
+		case "q", "quit":
+			d.Print(ErrQuit.Error(), "")
+			return false, ErrQuit
+		case "p", "pprint":
+			if rest = strings.TrimSpace(rest); rest == "task" {
+				d.Print(name, "")
+				continue
+			}
+			v, err := b.inspect(ctx, j, o, rest)
+			if err != nil {
+				d.Print("***"+fault.Brief(err), "")
+				continue
+			}
+			d.Print(value.Repr(v), "")
+		default:
+			d.Print("***there is no command "+command+": p EXPRESSION (Jinja, over host, result, task and task_vars), c(ontinue), r(edo), q(uit)", "")
+		}
+	}
+}
+
+// inspect evaluates an expression over the task and its outcome.
+func (b *batch) inspect(ctx context.Context, j *running, o *outcome, expr string) (any, error) {
+	x := b.newExec(j.step, j.h, o.task, func(events.Event) {})
+	v, err := b.vars.For(ctx, j.h.name, j.step.Task, j.step.Keywords.Value(playbook.Environment))
+	if err != nil {
+		return nil, err
+	}
+	vars := v.Clone()
+	v.SetLazy("task_vars", func() any { return vars.All() })
+	v.Set("result", strip(o.Value), true)
+	v.Set("host", j.h.name, false)
+	v.Set("task", value.DictOf("name", j.step.Task.RawName(), "action", j.step.Task.ActionName(), "args", j.step.Task.Args), false)
+	out, _, err := x.scope(ctx, v).Expression(value.NewTemplate(expr, value.Pos{}))
+	return out, err
+}

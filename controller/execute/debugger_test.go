@@ -1,0 +1,78 @@
+package execute_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"volant/controller/execute"
+	"volant/wire"
+	"volant/wire/value"
+)
+
+const debugged = `
+- hosts: all
+  gather_facts: false
+  debugger: on_failed
+  tasks:
+    - {name: Try, command: "true"}
+    - debug: {msg: after}
+`
+
+// failing fails n times on h1, then works; it works on other hosts.
+func failing(n int) *scripted {
+	return &scripted{answer: func(_ context.Context, host string, _ *wire.Task) (*value.Dict, error) {
+		if host != "h1" {
+			return value.DictOf("changed", true, "rc", int64(0)), nil
+		}
+		if n--; n >= 0 { // h1 has one driver
+			return value.DictOf("changed", true, "failed", true, "rc", int64(7), "msg", "non-zero return code"), nil
+		}
+		return value.DictOf("changed", true, "rc", int64(0)), nil
+	}}
+}
+
+func TestDebuggerRedo(t *testing.T) {
+	a := &answers{given: []string{"p task", "p result.rc + 1", "p task_vars.inventory_hostname", "p task.args._raw_params", "p nosuch", "", "bla", "r", "r"}}
+	code, out, err := run(t.Context(), t, "h1\n", debugged, failing(2), func(o *execute.Options) { o.Prompt = a.ask })
+	if err != nil || code != 0 {
+		t.Fatalf("code %d, %v\n%s", code, err, out)
+	}
+	if a.asked[0] != "[h1] TASK: Try (debug)> " { // ansible-core 2.19.12's prompt
+		t.Errorf("asked %q", a.asked[0])
+	}
+	want := []string{
+		`fatal: [h1]: FAILED! => {"changed": true, "msg": "non-zero return code", "rc": 7}`,
+		"TASK: Try", "8", "'h1'", "'true'", "***'nosuch' is undefined",
+		"***there is no command bla: p EXPRESSION (Jinja, over host, result, task and task_vars), c(ontinue), r(edo), q(uit)",
+		`fatal: [h1]: FAILED! => {"changed": true, "msg": "non-zero return code", "rc": 7}`, "changed: [h1]", "ok: [h1] => {",
+		"h1                         : ok=2    changed=1    unreachable=0    failed=0    skipped=0    rescued=0    ignored=0",
+	}
+	if diff := cmp.Diff(want, lines(out, "fatal:", "TASK:", "8", "'", "***t", "***'", "changed:", "ok:", "h1 ")); diff != "" {
+		t.Errorf("%s\n%s", diff, out)
+	}
+}
+
+func TestDebuggerContinue(t *testing.T) {
+	a := &answers{given: []string{"c"}}
+	code, out, err := run(t.Context(), t, "h1\nh2\n", debugged, failing(1), func(o *execute.Options) { o.Prompt = a.ask })
+	if err != nil || code != execute.CodeFailed || strings.Count(out, "fatal: [h1]") != 1 || !strings.Contains(out, "changed: [h2]") {
+		t.Errorf("code %d, %v\n%s", code, err, out)
+	}
+}
+
+func TestDebuggerQuit(t *testing.T) {
+	a := &answers{given: []string{"q"}}
+	_, out, err := run(t.Context(), t, "h1\n", debugged, failing(1), func(o *execute.Options) { o.Prompt = a.ask })
+	if !errors.Is(err, execute.ErrQuit) || !strings.HasSuffix(out, "\nUser interrupted execution\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// Without a terminal the reference reads the end of its input and quits.
+	_, out, err = run(t.Context(), t, "h1\n", debugged, failing(1))
+	if !errors.Is(err, execute.ErrQuit) || !strings.HasSuffix(out, "\n[h1] TASK: Try (debug)> User interrupted execution\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
