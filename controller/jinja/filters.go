@@ -211,7 +211,7 @@ func filterTable() map[string]*Plugin {
 	} {
 		t[name] = &Plugin{Name: "ansible.builtin." + name, Call: call}
 	}
-	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list int float join sort groupby")
+	mark(t, func(p *Plugin) { p.Lazy = true }, "map select reject selectattr rejectattr default d first last length count random attr list int float join sort groupby min max")
 	mark(t, func(p *Plugin) { p.Markers = true }, "default d")
 	mark(t, func(p *Plugin) { p.Keys = true }, "sort unique min max sum join batch slice reverse")
 	for _, p := range t {

@@ -228,6 +228,9 @@ func extreme(op string) bindFunc {
 			if err != nil {
 				return nil, err
 			}
+			if err := unread(k, bestKey); err != nil {
+				return nil, err
+			}
 			better, err := c.order(op, k, bestKey)
 			if err != nil {
 				return nil, err

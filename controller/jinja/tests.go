@@ -21,8 +21,28 @@ func orderTest(op, name string) Func {
 		case len(a.Pos) != 2:
 			return nil, value.TypeErrorf("%s expected 2 arguments, got %d", name, len(a.Pos))
 		}
+		if op != "==" && op != "!=" {
+			if err := unread(a.Pos...); err != nil {
+				return nil, err
+			}
+		}
 		return c.compare(op, a.Pos[0], a.Pos[1])
 	}
+}
+
+// unread is the first marker among the items of lists: as arguments of plugins
+// they are lazy, and all their items are read before they are ordered.
+func unread(vs ...any) error {
+	for _, v := range vs {
+		if l, ok := v.(*value.List); ok {
+			for _, e := range l.Items {
+				if u, ok := e.(*value.Undefined); ok {
+					return u
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // known says whether v names something. Looking up what is no text fails in

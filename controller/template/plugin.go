@@ -32,6 +32,9 @@ func markers(p *jinja.Plugin) *jinja.Plugin { p.Markers = true; return p }
 // lazy leaves the items of containers unrendered.
 func lazy(p *jinja.Plugin) *jinja.Plugin { p.Lazy = true; return p }
 
+// keys leaves a dict given as first argument unrendered.
+func keys(p *jinja.Plugin) *jinja.Plugin { p.Keys = true; return p }
+
 // markup lets value.Markup through to the plugin.
 func markup(p *jinja.Plugin) *jinja.Plugin { p.Markup = true; return p }
 

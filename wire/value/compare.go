@@ -254,15 +254,6 @@ func compare(op string, a, b any, depth int) (bool, error) {
 		c := compareNumbers(a, b)
 		return c != nan && holds(op, c), nil
 	}
-	for _, v := range [2]any{a, b} {
-		if l, ok := v.(*List); ok { // all items are read before anything is compared
-			for _, e := range l.Items {
-				if u, ok := e.(*Undefined); ok {
-					return false, u
-				}
-			}
-		}
-	}
 	if x, ok := Text(a); ok {
 		if y, ok := Text(b); ok {
 			switch {

@@ -220,6 +220,10 @@ type escapedRepr string
 func (e escapedRepr) Text() string { return string(e) }
 
 func percentArg(verb rune, at int, arg any, s *spec) (string, error) {
+	unknown := ValueErrorf("unsupported format character '%c' (0x%x) at index %d", verb, verb, at)
+	if !strings.ContainsRune("sraciduxXoeEfFgG", verb) {
+		return "", unknown
+	}
 	if u, ok := arg.(*Undefined); ok {
 		return "", u
 	}
@@ -283,7 +287,7 @@ func percentArg(verb rune, at int, arg any, s *spec) (string, error) {
 		digits := floatDigits(math.Abs(fl), byte(verb), s.prec, s.alt)
 		return s.pad(digits, s.signOf(math.Signbit(fl) && !math.IsNaN(fl))), nil
 	}
-	return "", ValueErrorf("unsupported format character '%c' (0x%x) at index %d", verb, verb, at)
+	return "", unknown
 }
 
 // ASCII is Python's ascii(v).
