@@ -98,8 +98,7 @@ type copier struct {
 	*Run
 	args    *value.Dict // the task's arguments
 	dest    string
-	content bool   // the source is content, not a file
-	after   string // header of the new side of a diff when not the source's path
+	content bool // the source is content, not a file
 	follow  bool
 }
 
@@ -167,10 +166,7 @@ func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result,
 func (c *copier) install(ctx context.Context, res Result, src Source, name, destFile string) error {
 	if c.Diff {
 		after := src.Path
-		switch {
-		case c.after != "":
-			after = c.after
-		case c.content:
+		if c.content {
 			after = destFile
 		}
 		diff, err := fileDiff(ctx, c.Run, destFile, src, after)

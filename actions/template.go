@@ -60,11 +60,13 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	}
 	args.Set("follow", option(r.Args, "follow", false))
 	source := r.Controller.Content(text)
-	source.Path = found
+	// The reference copies a temporary file, and shows its name.
+	source.Path = localTmp() + "/" + path.Base(found)
+	args.Set("src", source.Path)
 	source.Mode = uint32(info.Mode().Perm())
 	task := *r.Task
 	task.Args = args
-	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest, after: localTmp() + "/" + path.Base(found)}
+	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest}
 	return c.copySource(ctx, source, path.Base(found))
 }
 

@@ -40,6 +40,7 @@ var volatileText = []struct {
 	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?`), ""},
 	{regexp.MustCompile(`\baa[a-z0-9_]{8}\.bb`), "aaRANDOM.bb"},
 	{regexp.MustCompile(`/ansible\.[a-z0-9_]{8}`), "/ansible.RANDOM"},
+	{regexp.MustCompile(`Fetched ([\d.]+ k?B) in \d+s \([\d.,]+ k?B/s\)`), "Fetched $1"},
 	{regexp.MustCompile(`Paused for [\d.]+ seconds`), "Paused for N seconds"},
 	{regexp.MustCompile(`BECOME-SUCCESS-[^"]*`), "BECOME"},
 	{regexp.MustCompile(`10\.77\.\d+\.(\d+)`), "10.77.0.$1"},
@@ -180,14 +181,23 @@ func diffText(a, b string) string {
 		}
 	}
 	var out strings.Builder
+	quiet := true
+	context := func(i int) { // two lines in front of a place that differs
+		for k := max(0, i-2); quiet && k < i; k++ {
+			fmt.Fprintf(&out, "      %s\n", x[k])
+		}
+		quiet = false
+	}
 	for i, j := 0, 0; i < len(x) || j < len(y); {
 		switch {
 		case i < len(x) && j < len(y) && x[i] == y[j]:
-			i, j = i+1, j+1
+			i, j, quiet = i+1, j+1, true
 		case j >= len(y) || i < len(x) && common[i+1][j] >= common[i][j+1]:
+			context(i)
 			fmt.Fprintf(&out, "    - %s\n", x[i])
 			i++
 		default:
+			context(i)
 			fmt.Fprintf(&out, "    + %s\n", y[j])
 			j++
 		}

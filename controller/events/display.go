@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 
@@ -122,6 +123,10 @@ const (
 
 func (d *Display) print(msg, event string, stderr bool, level string) {
 	msg = strings.ReplaceAll(msg, "\r\n", "\n")
+	if !utf8.ValidString(msg) {
+		msg = strings.ToValidUTF8(msg, "?")
+		d.Warn(Warning{Msg: `Non UTF-8 encoded data replaced with "?" while displaying text to stdout/stderr.`})
+	}
 	text := d.Paint(strings.TrimSuffix(msg, "\n"), event) + "\n"
 	d.mu.Lock()
 	defer d.mu.Unlock()
