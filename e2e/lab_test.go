@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -52,8 +51,6 @@ type lab struct {
 	dir  string // of the lab: inventory.ini, keys
 	home string // of the controller: state, cache
 	env  []string
-	// maxRSS is the memory, in KB, that the last command used at its most.
-	maxRSS int64
 }
 
 // reference is the virtual environment of ansible-core; tests that run Python
@@ -131,9 +128,6 @@ func (l *lab) runEnv(env []string, limit time.Duration, name string, args ...str
 	}
 	if ctx.Err() != nil {
 		l.t.Fatalf("%s %v took longer than %v:\n%s", name, args, limit, out.String())
-	}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		l.maxRSS = u.Maxrss
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
 }
