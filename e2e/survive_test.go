@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,11 +25,69 @@ func TestAgentKilledBetweenTasks(t *testing.T) {
       delegate_to: localhost
       register: killed
       failed_when: "'none' in killed.stdout"
+    - set_fact: {before: "{{ now().timestamp() }}"}
     - command: echo two
       register: two
     - assert: {that: two.stdout == 'two'}
+    - assert: {that: now().timestamp() - before | float < 2.5}
 `, "-e", "lab="+l.bin+"/volant-lab", "-e", "dir="+l.dir, "-e", `{"kill": "`+killAgent+`"}`)
 	l.want(out, code, 0, "failed=0", "unreachable=0")
+}
+
+// TestUnit: root's agent is kept by a unit: it comes back after a crash and a
+// reboot without SSH, is replaced without losing what runs, and leaves nothing.
+func TestUnit(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	root := filepath.Join(l.dir, "inventory-root.ini")
+	ping := func() {
+		t.Helper()
+		out, code := l.run(time.Minute, "volant", "adhoc", "-i", root, "-m", "ping", "all")
+		l.want(out, code, 0, "pong")
+	}
+	ping()
+	const pid = "systemctl show -P MainPID volant-agent"
+	first, _ := l.exec("h1", pid)
+	if out, code := l.exec("h1", "systemctl is-enabled volant-agent && systemctl is-active volant-agent"); code != 0 {
+		t.Fatal(out)
+	}
+	if out, code := l.exec("h1", "kill -KILL $("+pid+") && systemctl stop ssh.socket ssh; sleep 1; "+pid); code != 0 || out == first {
+		t.Fatalf("the agent did not come back: %s after %s", out, first)
+	}
+	ping() // without SSH
+	l.exec("h1", "systemctl start ssh")
+	t.Run("replaced while a task runs", func(t *testing.T) {
+		before, _ := l.exec("h1", pid)
+		l.playbookBackground(t, `
+- hosts: all
+  gather_facts: false
+  tasks:
+    - shell: echo started >> /root/ran; sleep 5; echo finished
+      register: r
+    - assert: {that: r.stdout == 'finished'}
+`, func() {
+			l.eventually("h1", "grep -c started /root/ran", "1", 20*time.Second)
+			if out, code := l.exec("h1", "kill -USR2 $("+pid+")"); code != 0 {
+				t.Fatal(out)
+			}
+		}, func(out string, code int) { l.want(out, code, 0, "failed=0", "unreachable=0") }, "-i", root)
+		if after, _ := l.exec("h1", pid); after == before {
+			t.Error("the agent is the old one")
+		}
+	})
+	t.Run("reboot", func(t *testing.T) {
+		if out, code := l.run(2*time.Minute, "volant-lab", "reboot", "--dir", l.dir, "h1"); code != 0 {
+			t.Fatal(out)
+		}
+		l.eventually("h1", "systemctl is-active volant-agent", "active", 30*time.Second)
+		ping()
+	})
+	t.Run("uninstall", func(t *testing.T) {
+		out, code := l.run(time.Minute, "volant", "agent", "uninstall", "-i", root)
+		l.want(out, code, 0, "removed")
+		if out, _ := l.exec("h1", "find / -xdev -name '*volant-agent*' -o -xdev -name 'volant-worker*'; pgrep -l volant; systemctl list-units --all | grep volant"); strings.TrimSpace(out) != "" {
+			t.Errorf("left behind: %s", out)
+		}
+	})
 }
 
 // TestAgentKilledDuringTask: what ran may or may not have completed; it is said
@@ -100,7 +159,7 @@ func TestRestartSSHD(t *testing.T) {
 }
 
 // playbookBackground runs a playbook, meanwhile during, then checks its end.
-func (l *lab) playbookBackground(t *testing.T, text string, during func(), after func(out string, code int)) {
+func (l *lab) playbookBackground(t *testing.T, text string, during func(), after func(out string, code int), args ...string) {
 	t.Helper()
 	type end struct {
 		out  string
@@ -108,7 +167,7 @@ func (l *lab) playbookBackground(t *testing.T, text string, during func(), after
 	}
 	done := make(chan end, 1)
 	go func() { // ends with the playbook, which run bounds
-		out, code := l.playbook(text)
+		out, code := l.playbook(text, args...)
 		done <- end{out, code}
 	}()
 	during()
