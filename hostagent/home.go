@@ -19,6 +19,9 @@ import (
 //	agent.json     who serves now: pid, start time, port, version
 //	lock           held by the serving process; enrol.lock by who starts one
 //	log            of the serving process, bounded
+//	serve.json     how the last enrolment wanted it to listen
+//	became.json    whom its workers became, so that their caches go with it
+//	link           local socket for controllers that come through SSH
 //	journal/       one file per session, and the journal's id
 //	cache/         union files and their layouts
 //	staging/       one area per process

@@ -17,6 +17,7 @@ import (
 const (
 	unitName    = "volant-agent.service"
 	unitCommand = 30 * time.Second // for one systemctl or loginctl
+	endWithin   = 10 * time.Second // for an agent to end what it runs, before it is removed
 	systemUnits = "/etc/systemd/system"
 	lingerDir   = "/var/lib/systemd/linger"
 )
@@ -238,8 +239,11 @@ func (h Home) Uninstall(ctx context.Context) error {
 	if s := h.Serving(); s != nil {
 		s.Unit = "" // its unit is gone
 		errs = append(errs, h.Stop(ctx, s))
+		for end := time.Now().Add(endWithin); alive(s.PID, s.Start) && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			continue // its workers end with it
+		}
 	}
-	errs = append(errs, h.Remove())
+	errs = append(errs, h.purgeWorkers(ctx), h.Remove())
 	if dir, ok := strings.CutSuffix(string(h), "/.local/share/volant-agent"); ok { // made on the way to it, perhaps
 		removeEmpty(filepath.Join(dir, ".local/share"), filepath.Join(dir, ".local"))
 	}

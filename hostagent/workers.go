@@ -66,7 +66,8 @@ func (w *worker) send(ms ...wire.Message) error {
 
 // workerPool keeps the agent's workers.
 type workerPool struct {
-	agent *Agent
+	agent  *Agent
+	noting sync.Mutex // guards the list of whom workers became
 
 	mu    sync.Mutex // guards what follows
 	warm  map[workerKey][]*worker
@@ -132,6 +133,7 @@ func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, g
 	if err != nil {
 		return nil, err
 	}
+	p.note(b)
 	w := &worker{key: key, groups: groups, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
 	hello := time.AfterFunc(workerHello, func() { _ = proc.Close() })
 	m, err := w.r.Read()
@@ -144,6 +146,21 @@ func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, g
 		return nil, fmt.Errorf("the worker is not of this agent's version")
 	}
 	return w, nil
+}
+
+// note remembers, where the agent has a home, whom its workers became.
+func (p *workerPool) note(b *wire.Become) {
+	dir := p.agent.cfg.Become.Dir
+	if dir == "" {
+		return
+	}
+	p.noting.Lock()
+	defer p.noting.Unlock()
+	user := b.User
+	if user == "" {
+		user = "root"
+	}
+	Home(dir).noteBecame(became{Method: b.Method, User: user, Exe: b.Exe, Flags: b.Flags, Password: b.Password != ""})
 }
 
 // lastWords is what a worker that died had to say.

@@ -141,10 +141,19 @@ func (b boundedLog) Write(p []byte) (int, error) {
 	return b.File.Write(p)
 }
 
-type workerCmd struct{}
+type workerCmd struct {
+	Purge bool `hidden:"" help:"Remove what workers of this user cached."`
+}
 
 // Run implements the command.
-func (workerCmd) Run() error {
+func (c workerCmd) Run() error {
+	if c.Purge {
+		err := hostagent.PurgeWorker()
+		if err != nil {
+			fmt.Println(err) // the agent reads it there
+		}
+		return err
+	}
 	// The agent ends us by closing our input; a terminal's signals are not ours.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

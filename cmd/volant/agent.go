@@ -273,10 +273,15 @@ func (w *agentWork) upgrade(ctx context.Context, c *bootstrap.Client, t fleet.Ta
 
 func (w *agentWork) uninstall(ctx context.Context, c *bootstrap.Client, t fleet.Target, s *agentState) error {
 	if s.State != "absent" {
-		if err := w.tell(ctx, c, "uninstall"); err != nil {
-			return err
+		was := s.Version
+		err := w.tell(ctx, c, "uninstall")
+		if err != nil { // it may be gone all the same, but for what another user keeps
+			if lerr := w.look(ctx, c, s); lerr != nil || s.State != "absent" {
+				return err
+			}
+			s.Error = err.Error()
 		}
-		*s = agentState{Host: s.Host, State: "removed", Was: s.Version}
+		*s = agentState{Host: s.Host, State: "removed", Was: was, Error: s.Error}
 	}
 	user := t.SSH.User
 	if user == "" {
