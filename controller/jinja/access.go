@@ -207,6 +207,9 @@ func objectRepr(v any) string {
 	case value.Tuple:
 		return lazy + "_AnsibleLazyAccessTuple object"
 	}
+	if _, ok := v.(value.Markup); ok {
+		return "markupsafe.Markup object"
+	}
 	return typeName(v) + " object"
 }
 

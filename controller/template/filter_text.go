@@ -57,10 +57,11 @@ func quote(c *jinja.Context, a []any) (any, error) {
 		return nil, err
 	}
 	if m, ok := a[0].(value.Markup); ok && m != "" {
-		if q := shellQuote(s); q != s {
-			return value.ToMarkup("'") + m + value.ToMarkup("'"), nil
+		if shellSafe.MatchString(s) {
+			return m, nil
 		}
-		return m, nil
+		inner := strings.ReplaceAll(s, "'", value.Escape(`'"'"'`))
+		return value.ToMarkup("'") + value.Markup(inner) + value.ToMarkup("'"), nil
 	}
 	return shellQuote(s), nil
 }

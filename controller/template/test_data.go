@@ -17,7 +17,7 @@ var dataTests = map[string]*jinja.Plugin{
 	"issubset":        lazy(def("issubset(a, b)", subsetTest)),
 	"superset":        lazy(def("issuperset(a, b)", supersetTest)),
 	"issuperset":      lazy(def("issuperset(a, b)", supersetTest)),
-	"nan":             def("isnotanumber(x)", nanTest),
+	"nan":             lazy(def("isnotanumber(x)", nanTest)),
 	"isnan":           def("isnotanumber(x)", nanTest),
 	"truthy":          lazy(def("truthy(value, convert_bool=False)", truthyTest)),
 	"falsy":           lazy(def("falsy(value, convert_bool=False)", falsyTest)),

@@ -116,7 +116,9 @@ func (e *jsonEncoder) value(v any, in *chain) error {
 			if err != nil {
 				return err
 			}
-			return e.value(w, in.push(nil))
+			n := in.push(nil)
+			n.deep-- // it stands in the place of v, no deeper
+			return e.value(w, n)
 		}
 		return TypeErrorf("Object of type %s is not JSON serializable", TypeName(v))
 	}
