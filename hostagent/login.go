@@ -41,8 +41,12 @@ func CurrentLogin() Login {
 		}
 	}
 	l.Home, _ = os.UserHomeDir()
-	if l.Cwd, _ = os.Getwd(); l.Cwd == "" {
-		l.Cwd = l.Home
+	l.Cwd, _ = os.Getwd()
+	for _, dir := range []string{l.Home, os.TempDir(), "/"} { // as a module does that cannot read where it starts
+		if l.Cwd != "" && unix.Access(l.Cwd, unix.R_OK) == nil {
+			break
+		}
+		l.Cwd = dir
 	}
 	l.Groups, _ = os.Getgroups()
 	// Our own soft limit of open files was raised when this process began; the

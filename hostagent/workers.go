@@ -265,7 +265,9 @@ func becomeFault(ctx context.Context, err error) *wire.Outcome {
 		return &wire.Outcome{Path: "become", Result: wire.Dict{Dict: value.DictOf(
 			"failed", true, "changed", false, "msg", "Module result deserialization failed: No start of json char found",
 			"module_stdout", be.Stdout, "module_stderr", be.Stderr, "rc", int64(be.Code))}}
-	case errors.As(err, &be) && !be.Timeout && strings.Contains(be.Msg, "password"):
+	case errors.As(err, &be) && be.Timeout:
+		return fault(wire.FaultSilent, false, err)
+	case errors.As(err, &be) && strings.Contains(be.Msg, "password"):
 		return fault(wire.FaultPassword, false, err)
 	}
 	return fault(wire.FaultBecome, false, err)

@@ -199,6 +199,7 @@ const (
 	FaultCancelled   FaultCode = 9  // cancelled by the controller
 	FaultLost        FaultCode = 10 // it may or may not have completed: never to be run again
 	FaultWithdrawn   FaultCode = 11 // the link was lost before anything was done: to be sent again
+	FaultSilent      FaultCode = 12 // becoming the user brought neither prompt nor success in time: the host counts as unreachable
 )
 
 // Kind is KindPull.

@@ -95,6 +95,12 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	if err != nil {
 		return nil, err
 	}
+	if c := h.r.opt.Config; c == nil || c.Bool("MODULE_STRICT_UTF8_RESPONSE") {
+		if err := strictText(res, 0); err != nil {
+			return nil, &fault.Error{Msg: "Refusing to deserialize an invalid UTF8 string value.", Cause: err,
+				Help: "This check can be disabled with the `MODULE_STRICT_UTF8_RESPONSE` setting."}
+		}
+	}
 	h.received(res)
 	h.discovered(res)
 	return res, nil
@@ -200,6 +206,9 @@ func (h *remote) sendError(ctx context.Context, err error) error {
 	case errors.As(err, &f):
 		if f.Code == wire.FaultLost {
 			return actions.ErrLost
+		}
+		if f.Code == wire.FaultSilent {
+			return &actions.Unreachable{Err: errors.New(f.Text)}
 		}
 		return errors.New(f.Text)
 	}
