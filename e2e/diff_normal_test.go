@@ -51,6 +51,12 @@ var volatileText = []struct {
 	{regexp.MustCompile(`\.\d+\.(20\d\d-\d\d-\d\d@\d\d:\d\d:\d\d~)`), ".PID.STAMP~"},
 	{regexp.MustCompile(`\bj\d{10,14}\.\d+\b`), "JOBID"},
 	{regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T@]\d\d:\d\d:\d\d(?:\.\d+)?`), "STAMP"},
+	{regexp.MustCompile(`/[^ "]*ansible-moduletmp-[\d.]+-[a-z0-9_]{8}(?:/tmp[a-z0-9_]{8})?`), "/REMOTE_TMP/TMP"},
+	{regexp.MustCompile(`/[^ "]*\*{8}[^ "]*`), "/MASKED"},
+	{regexp.MustCompile(`(?m)(?:^\[WARNING\]: )?Module remote_tmp \S+ did not exist and was created[^"\n]*\n?`), ""},
+	{regexp.MustCompile(`"?[0-9a-f]{64}  [^"\s]*\.git/(?:index|logs)[^"\s]*(?:", |\n)?`), ""},
+	// A Python set's order.
+	{regexp.MustCompile(`(?s)(extract the file is installed\.)\n.*?(Origin:|\.\.\.ignoring|\z)`), "$1\n$2"},
 	{regexp.MustCompile(`\b\d:\d\d:\d\d\.\d{6}\b`), "DELTA"},
 	{regexp.MustCompile(`\b1[789]\d{8}(?:\.\d+)?\b`), "EPOCH"},
 	{regexp.MustCompile(`"((?:a|c|m|birth)time|elapsed|inode|dev)": [\d.]+`), `"$1": N`},
@@ -78,6 +84,9 @@ func normal(v any) any {
 					slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 				}
 			}
+		}
+		if list, ok := out["warnings"].([]any); ok && len(list) == 0 {
+			delete(out, "warnings")
 		}
 		delete(out, "SHLVL")
 		delete(out, "_")

@@ -250,7 +250,7 @@ func (h *remote) received(res Dict) {
 		}
 		err := summary(exc, 0)
 		if err == nil {
-			err = &fault.Error{Msg: msg}
+			err = &fault.Error{Msg: msg, AsIs: true}
 		}
 		parsed, ok := res.Lookup("_ansible_parsed").(bool)
 		res.Set("exception", &captured{err, ok && !parsed})
@@ -276,7 +276,7 @@ func summary(v any, depth int) error {
 	if !ok {
 		return nil
 	}
-	e := &fault.Error{Msg: msg}
+	e := &fault.Error{Msg: msg, AsIs: true}
 	e.Help, _ = d.Str("help_text")
 	if chain, ok := d.Lookup("chain").(*value.Dict); ok {
 		follow, has := chain.Get("follow")

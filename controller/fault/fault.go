@@ -49,6 +49,8 @@ type Error struct {
 	// During says that the error came up while another, not shown, was handled:
 	// its text is then never joined with that of the link it caused.
 	During bool
+	// AsIs keeps the white space around Msg, as it is in what a module said.
+	AsIs bool
 	// Redacted shows the origin without the lines around it.
 	Redacted bool
 }
@@ -125,6 +127,9 @@ func chain(err error, depth int) *link {
 		return l
 	}
 	l := &link{msg: strings.TrimSpace(e.Msg), context: e.context(), help: e.Help, apart: e.During}
+	if e.AsIs {
+		l.msg = e.Msg
+	}
 	if e.Cause != nil && !e.NoFollow {
 		l.next = chain(e.Cause, depth+1)
 	}
