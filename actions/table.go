@@ -18,6 +18,9 @@ type Spec struct {
 	Async, NoCheck bool
 	// Args are the only arguments accepted; nil leaves it to the action.
 	Args []string
+	// Early says that the action has answers, in check mode and on a local
+	// connection, that come before its arguments are looked at.
+	Early bool
 }
 
 // table holds every action plugin of the reference under its short name.
@@ -38,7 +41,7 @@ var table = map[string]Spec{
 	"package":                {Run: packageAction, Async: true},
 	"pause":                  {Run: pause, Controller: true, Once: true},
 	"raw":                    {Run: raw},
-	"reboot":                 {Run: reboot, Args: rebootArgs},
+	"reboot":                 {Run: reboot, Args: rebootArgs, Early: true},
 	"script":                 {Run: script},
 	"service":                {Run: service, Async: true},
 	"set_fact":               {Run: setFact, Controller: true},
@@ -48,7 +51,7 @@ var table = map[string]Spec{
 	"unarchive":              {Run: unarchive},
 	"uri":                    {Run: uri, Async: true, NoCheck: true},
 	"validate_argument_spec": {Run: validateArgumentSpec, Controller: true},
-	"wait_for_connection":    {Run: waitForConnection, Args: []string{"connect_timeout", "delay", "sleep", "timeout"}},
+	"wait_for_connection":    {Run: waitForConnection, Args: []string{"connect_timeout", "delay", "sleep", "timeout"}, Early: true},
 	"yum":                    {Run: dnf, Async: true},
 }
 
@@ -93,7 +96,7 @@ func Start(ctx context.Context, r *Run) (Result, error) {
 	case r.Check && spec.NoCheck:
 		return nil, &Skip{Msg: "This action (" + r.Action + ") does not support check mode."}
 	}
-	if spec.Args != nil {
+	if spec.Args != nil && !(spec.Early && (r.Check || r.Local && Short(r.Action) == "reboot")) {
 		if bad := unknownArgs(r, spec.Args); len(bad) > 0 {
 			return nil, Fail("Invalid options for %s: %s", r.Action, strings.Join(bad, ","))
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"volant/stage"
@@ -146,9 +147,28 @@ func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *sta
 		if err != nil {
 			return fmt.Errorf("staging the file for %s: %w", spec.Arg, err)
 		}
-		task.Args.Set(spec.Arg, f.Name())
+		if !setArg(task.Args.Dict, spec.Arg, f.Name()) {
+			task.Args.Set(spec.Arg, f.Name())
+		}
 		return nil
 	})
+}
+
+// setArg sets the argument that path names: one of d, or, with dots between,
+// one of a mapping in it. It reports whether there was one.
+func setArg(d *value.Dict, path string, v any) bool {
+	for k, e := range d.All() {
+		name := value.Str(k)
+		if name == path {
+			d.Set(k, v)
+			return true
+		}
+		sub, ok := e.(*value.Dict)
+		if rest, below := strings.CutPrefix(path, name+"."); ok && below && setArg(sub, rest, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // failure turns an error into the outcome that says how far things went.

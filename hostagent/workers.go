@@ -263,7 +263,9 @@ func becomeFault(ctx context.Context, err error) *wire.Outcome {
 	case errors.As(err, &be) && be.Exited:
 		// To the reference that is a module whose output is no result.
 		return &wire.Outcome{Path: "become", Result: wire.Dict{Dict: value.DictOf(
-			"failed", true, "changed", false, "msg", "Module result deserialization failed: No start of json char found",
+			"failed", true, "changed", false, "_ansible_parsed", false, "exception", value.DictOf("event", value.DictOf(
+				"msg", "Module result deserialization failed: No start of json char found", "help_text", "See stdout/stderr for the returned output.")),
+			"msg", "Module result deserialization failed: No start of json char found",
 			"module_stdout", be.Stdout, "module_stderr", be.Stderr, "rc", int64(be.Code))}}
 	case errors.As(err, &be) && be.Timeout:
 		return fault(wire.FaultSilent, false, err)

@@ -120,6 +120,7 @@ func (x *exec) failedDict(err error) (Dict, error) {
 		return res, nil
 	case errors.As(err, &gone):
 		res.Set("unreachable", true)
+		res.Set("exception", unavailable)
 		res.Set("msg", fault.Brief(block))
 		res.Set("changed", false)
 		return res, block
