@@ -180,7 +180,7 @@ func TestHostileKeys(t *testing.T) {
   - fail: {msg: planted is a host}
 `)
 	l.sane(out, code)
-	l.want(out, code, 0, "conn=none host=127.0.0.1 port=1 name=evil0", "groups=all,ungrouped dir=False exe=none", "args=none py=none keys=[]", "no hosts matched")
+	l.want(out, code, 0, "conn=ssh host=127.0.0.1 port=1 name=evil0", "groups=all,ungrouped dir=False exe=none", "args=none py=none keys=[]", "no hosts matched")
 	if n := len(agents[0].Tasks()); n < 7 {
 		t.Fatalf("only %d sub-tasks reached the agent: %v", n, agents[0].Tasks())
 	}
