@@ -97,7 +97,7 @@ type Controller interface {
 // Source is a controller file, open for staging and comparing.
 type Source struct {
 	stage.File
-	Path string // where it was found; empty for content in memory
+	Path string // where it was found, or the name that stands for what was decrypted; empty for content in memory
 	Mode uint32 // permission bits of the controller file, 0 for content
 	SHA1 string // hex, what the reference's stat and copy modules compare
 	Data func() ([]byte, error)

@@ -55,7 +55,7 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 	module.Set("dest", dest)
 	var diff *value.Dict
 	if r.Diff {
-		if diff, err = fileDiff(ctx, r, dest, source, localTmp()); err != nil {
+		if diff, err = fileDiff(ctx, r, dest, source, LocalTmp()); err != nil {
 			return nil, err
 		}
 	}

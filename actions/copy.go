@@ -57,7 +57,11 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 			return nil, err
 		}
 		c.content = true
-		return c.copySource(ctx, r.Controller.Content(data), ".content")
+		// The reference writes a temporary file, and shows its name and mode.
+		source := r.Controller.Content(data)
+		name := "." + randomText()
+		source.Path, source.Mode = path.Join(path.Dir(LocalTmp()), name), 0o600
+		return c.copySource(ctx, source, name)
 	}
 	if r.Marked("src") {
 		return nil, errMarkedSource
@@ -117,7 +121,7 @@ func (c *copier) copySource(ctx context.Context, src Source, name string) (Resul
 	if res == nil { // there already, and we may not replace it
 		return invocation(c.Run, value.DictOf("dest", dest, "src", src.Path, "changed", false)), nil
 	}
-	if p, ok := res.Get("path"); ok && !res.Has("dest") {
+	if p, ok := res.Get("path"); ok && !res.Has("dest") && !res.Bool("failed") {
 		res.Set("dest", p)
 	}
 	return invocation(c.Run, res), nil
@@ -166,7 +170,7 @@ func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result,
 func (c *copier) install(ctx context.Context, res Result, src Source, name, destFile string) error {
 	if c.Diff {
 		after := src.Path
-		if c.content {
+		if c.content && src.Size > 0 {
 			after = destFile
 		}
 		diff, err := fileDiff(ctx, c.Run, destFile, src, after)

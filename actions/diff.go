@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"volant/wire/value"
 )
@@ -48,7 +47,7 @@ func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string
 				return nil, Fail("the host's copy of %s is no base64: %v", dest, err)
 			}
 			diff.Set("before_header", dest)
-			diff.Set("before", toText(old))
+			diff.Set("before", string(old))
 		}
 	}
 	if src.Size > maxDiff {
@@ -62,7 +61,7 @@ func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string
 			diff.Set("src_binary", int64(1))
 		} else {
 			diff.Set("after_header", after)
-			diff.Set("after", toText(data))
+			diff.Set("after", string(data))
 		}
 	}
 	if r.NoLog {
@@ -74,14 +73,6 @@ func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string
 		}
 	}
 	return diff, nil
-}
-
-// toText decodes UTF-8, with the replacement character for what is not.
-func toText(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 func dropSpace(c rune) rune {

@@ -61,7 +61,7 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	args.Set("follow", option(r.Args, "follow", false))
 	source := r.Controller.Content(text)
 	// The reference copies a temporary file, and shows its name.
-	source.Path = localTmp() + "/" + path.Base(found)
+	source.Path = LocalTmp() + "/" + path.Base(found)
 	args.Set("src", source.Path)
 	source.Mode = uint32(info.Mode().Perm())
 	task := *r.Task
@@ -70,10 +70,10 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	return c.copySource(ctx, source, path.Base(found))
 }
 
-// localTmp is the name a diff shows for what a task made of controller files:
+// LocalTmp is the name a diff shows for what a task made of controller files:
 // that of the temporary file or directory the reference would have made.
 // Nothing is written here.
-func localTmp() string {
+func LocalTmp() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "/root" // no file has this name anyway

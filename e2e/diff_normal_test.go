@@ -23,9 +23,12 @@ var volatileKeys = map[string]bool{
 	"SHLVL": true, "_": true,
 }
 
+// unitVolatile are properties of a unit that are new whenever it runs.
+var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
+
 // unordered are lists that the reference makes of a set.
 var unordered = map[string]bool{
-	"ansible_interfaces": true, "ansible_virtualization_tech_guest": true, "ansible_virtualization_tech_host": true,
+	"ansible_interfaces": true, "ansible_mounts": true, "ansible_virtualization_tech_guest": true, "ansible_virtualization_tech_host": true,
 }
 
 // volatileText replaces what differs between any two runs.
@@ -55,6 +58,11 @@ var volatileText = []struct {
 	{regexp.MustCompile(`/[^ "]*\*{8}[^ "]*`), "/MASKED"},
 	{regexp.MustCompile(`(?m)(?:^\[WARNING\]: )?Module remote_tmp \S+ did not exist and was created[^"\n]*\n?`), ""},
 	{regexp.MustCompile(`"?[0-9a-f]{64}  [^"\s]*\.git/(?:index|logs)[^"\s]*(?:", |\n)?`), ""},
+	{regexp.MustCompile(`={15}\d{19}==`), "BOUNDARY"},
+	{regexp.MustCompile(`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 20\d\d \d\d:\d\d:\d\d GMT`), "DATE"},
+	{regexp.MustCompile(`\bpid=\d+`), "pid=N"},
+	{regexp.MustCompile(`(start|stop)_time=\[[^]]*\]`), "${1}_time=[]"},
+	{regexp.MustCompile(`(?m)"status": \{"A.*$`), `"status": UNIT`},
 	// A Python set's order.
 	{regexp.MustCompile(`(?s)(extract the file is installed\.)\n.*?(Origin:|\.\.\.ignoring|\z)`), "$1\n$2"},
 	{regexp.MustCompile(`\b\d:\d\d:\d\d\.\d{6}\b`), "DELTA"},
@@ -74,7 +82,17 @@ func normal(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
+		unit := v["ActiveState"] != nil && v["LoadState"] != nil // of systemctl show
 		for k, e := range v {
+			if unit && unitVolatile.MatchString(k) {
+				continue
+			}
+			if text, ok := e.(string); ok && unit {
+				words := strings.Fields(normalText(text))
+				slices.Sort(words)
+				out[k] = strings.Join(words, " ")
+				continue
+			}
 			if volatileKeys[k] {
 				out[k] = fmt.Sprintf("<%T>", e)
 				continue

@@ -135,7 +135,8 @@ func (c *local) Open(path string, decrypt bool) (actions.Source, error) {
 			return actions.Source{}, err
 		}
 		src := c.Content(b)
-		src.Path, src.Mode = path, uint32(st.Mode().Perm())
+		// The reference decrypts to a temporary file, whose name and mode it uses.
+		src.Path, src.Mode = actions.LocalTmp(), 0o600
 		return src, nil
 	}
 	f, sum, err := hashFile(path)

@@ -106,7 +106,13 @@ func touchNow(path string) error {
 
 // backupLocal copies a file beside itself under a name with process and time.
 func (c *call) backupLocal(ctx context.Context, fn string) (string, error) {
-	name := fmt.Sprintf("%s.%d.%s", fn, os.Getpid(), c.now().Format("2006-01-02@15:04:05~"))
+	name, stamp := "", c.now().Format("2006-01-02@15:04:05~")
+	for n := os.Getpid(); ; n++ { // every module is a process to the reference: no two write one file
+		name = fmt.Sprintf("%s.%d.%s", fn, n, stamp)
+		if _, err := os.Lstat(c.p(name)); err != nil {
+			break
+		}
+	}
 	from, to := c.p(fn), c.p(name)
 	err := copyContent(from, to, 0o666)
 	if err == nil {
