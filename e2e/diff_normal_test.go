@@ -50,6 +50,10 @@ var volatileText = []struct {
 	{regexp.MustCompile(`/[^ "'\\]*/work-(?:ref|vol)\b`), "/WORK"},
 	{regexp.MustCompile(`(?:/[^ "'\\:;,]*)?/ansible-tmp-\d+\.\d+-\d+-\d+`), "/REMOTE_TMP"},
 	{regexp.MustCompile(`/[^ "'\\:;,]*/ansible-local-[^/ "'\\]*/tmp[a-z0-9_]{8}`), "/LOCAL_TMP"},
+	{regexp.MustCompile(`/[^ "'\\:;,]*/ansible-local-[^/ "'\\]*/\.[a-z0-9_]{8}\b`), "/LOCAL_TMP"},
+	{regexp.MustCompile(`^\.[a-z0-9_]{8}$|"\.[a-z0-9_]{8}"`), ".RANDOM"},
+	{regexp.MustCompile(`"stdout": "\n`), `"stdout": "`},
+	{regexp.MustCompile(`"stdout_lines": \[""(?:, )?`), `"stdout_lines": [`},
 	{regexp.MustCompile(`/REMOTE_TMP/(?:tmp[a-z0-9_]{8})`), "/REMOTE_TMP/TMP"},
 	{regexp.MustCompile(`\.\d+\.(20\d\d-\d\d-\d\d@\d\d:\d\d:\d\d~)`), ".PID.STAMP~"},
 	{regexp.MustCompile(`\bj\d{10,14}\.\d+\b`), "JOBID"},
@@ -57,6 +61,8 @@ var volatileText = []struct {
 	{regexp.MustCompile(`/[^ "]*ansible-moduletmp-[\d.]+-[a-z0-9_]{8}(?:/tmp[a-z0-9_]{8})?`), "/REMOTE_TMP/TMP"},
 	{regexp.MustCompile(`/[^ "]*\*{8}[^ "]*`), "/MASKED"},
 	{regexp.MustCompile(`(?m)(?:^\[WARNING\]: )?Module remote_tmp \S+ did not exist and was created[^"\n]*\n?`), ""},
+	{regexp.MustCompile(`(?m)^\[WARNING\]: Unable to use '\S+' as temporary directory[^\n]*\n\n.*\n\n<<< caused by >>>\n\n.*\n\n`), ""},
+	{regexp.MustCompile(`^Unable to use '\S+' as temporary directory.*$`), ""},
 	{regexp.MustCompile(`"?[0-9a-f]{64}  [^"\s]*\.git/(?:index|logs)[^"\s]*(?:", |\n)?`), ""},
 	{regexp.MustCompile(`={15}\d{19}==`), "BOUNDARY"},
 	{regexp.MustCompile(`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 20\d\d \d\d:\d\d:\d\d GMT`), "DATE"},
@@ -92,6 +98,9 @@ func normal(v any) any {
 				slices.Sort(words)
 				out[k] = strings.Join(words, " ")
 				continue
+			}
+			if text, ok := e.(string); ok && k == "stdout" { // sudo ends its prompt with a newline
+				e = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
 			}
 			if volatileKeys[k] {
 				out[k] = fmt.Sprintf("<%T>", e)

@@ -80,6 +80,10 @@ func readDiffFile(t *testing.T, path, name string) *diffFile {
 		}
 		return nil
 	})
+	for _, path := range []string{"testdata/diff/project.sh", "testdata/diff/host.sh"} {
+		b, _ := os.ReadFile(path)
+		project = append(project, b...)
+	}
 	f.sum = diffSum(out, project)
 	return f
 }
