@@ -68,7 +68,7 @@ func find(ctx context.Context, c *call, a *findArgs) (Result, error) {
 		if !isDir(p) {
 			why := "'" + p + "' is not a directory"
 			f.skipped.Set(p, why)
-			c.Warn("Skipped '%s' path due to this access issue: %s", p, why)
+			c.Warn("Skipped '%s' path due to this access issue: %s\n", p, why)
 			warned = true
 			continue
 		}
