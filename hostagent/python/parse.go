@@ -125,7 +125,7 @@ func eventText(summary *value.Dict) string {
 	help := ""
 	for depth := 0; ev != nil && depth < 10; depth++ {
 		msg, _ := ev.Lookup("msg").(string)
-		parts = append(parts, strings.TrimSpace(msg))
+		parts = append(parts, msg)
 		if h, ok := ev.Lookup("help_text").(string); ok && help == "" {
 			help = h
 		}
