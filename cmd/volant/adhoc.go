@@ -46,13 +46,8 @@ func adhocMain(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case opt.Version:
-		fmt.Fprintln(p.stdout, j.banner())
-		return nil
-	case opt.Pattern == "":
-		fmt.Fprintf(p.stderr, "usage: %s [OPTION...] PATTERN\n%s: error: the following arguments are required: pattern\n", p.name, p.name)
-		return &exit{code: codeUsage}
+	if err := j.forksGiven(opt.runOptions); err != nil {
+		return err
 	}
 	j.greet()
 	return j.adhoc(ctx, &opt)
@@ -200,6 +195,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 		base = j.absolute(d)
 	}
 	store := j.store(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))
+	j.flush(store, opt.inventoryOptions)
 	u, err := j.core(opt.ModulePath, base)
 	if err != nil {
 		return err

@@ -56,18 +56,9 @@ func configMain(ctx context.Context, p *process, args []string) error {
 	if err := parse(p, &opt, "View the configuration.", args); err != nil {
 		return err
 	}
-	action := ""
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			action = a
-			break
-		}
-	}
+	action := p.action
 	common := map[string]*configCommon{"list": &opt.List.configCommon, "dump": &opt.Dump.configCommon,
 		"view": &opt.View.configCommon, "init": &opt.Init.configCommon, "validate": &opt.Validate.configCommon}[action]
-	if common == nil { // an option's argument stood first
-		common = &opt.Dump.configCommon
-	}
 	if common.Config != "" {
 		if err := p.useConfig(common.Config); err != nil {
 			return err

@@ -16,15 +16,19 @@ import (
 // docOptions are those of ansible-doc.
 type docOptions struct {
 	verbosityOptions
-	ModulePath  []string `short:"M" sep:"none" help:"Directories of modules, before the others."`
-	PlaybookDir string   `help:"Directory that stands for the playbook's: its library, filter_plugins and so on are looked at, too."`
-	Type        string   `short:"t" default:"module" enum:"become,cache,callback,cliconf,connection,httpapi,inventory,lookup,netconf,shell,vars,module,strategy,test,filter" help:"Type of the plugin."`
-	JSON        bool     `short:"j" help:"As JSON."`
-	Snippet     bool     `short:"s" help:"Show a snippet for a playbook (inventory, lookup, module)."`
-	List        bool     `short:"l" help:"List plugins with what they do; an argument is a namespace or collection."`
-	ListFiles   bool     `short:"F" name:"list_files" aliases:"list-files" help:"List plugins with their files."`
-	Version     bool     `help:"Show the version."`
-	Plugin      []string `arg:"" optional:"" help:"Modules or plugins."`
+	ModulePath     []string `short:"M" sep:"none" help:"Directories of modules, before the others."`
+	PlaybookDir    string   `help:"Directory that stands for the playbook's: its library, filter_plugins and so on are looked at, too."`
+	Type           string   `short:"t" default:"module" help:"Type of the plugin."`
+	JSON           bool     `short:"j" help:"As JSON."`
+	Snippet        bool     `short:"s" help:"Show a snippet for a playbook (inventory, lookup, module)."`
+	RolesPath      []string `short:"r" sep:"none" help:"Directories of roles, before the others."`
+	EntryPoint     string   `short:"e" help:"The entry point of roles to show."`
+	MetadataDump   bool     `help:"Everything of every type as JSON."`
+	NoFailOnErrors bool     `name:"no-fail-on-errors" help:"With --metadata-dump, put errors into the JSON."`
+	List           bool     `short:"l" help:"List plugins with what they do; an argument is a namespace or collection."`
+	ListFiles      bool     `short:"F" name:"list_files" aliases:"list-files" help:"List plugins with their files."`
+	Version        bool     `help:"Show the version."`
+	Plugin         []string `arg:"" optional:"" help:"Modules or plugins."`
 }
 
 func docMain(ctx context.Context, p *process, args []string) error {
@@ -35,10 +39,6 @@ func docMain(ctx context.Context, p *process, args []string) error {
 	j, err := configure(p, opt.Verbose)
 	if err != nil {
 		return err
-	}
-	if opt.Version {
-		fmt.Fprintln(p.stdout, j.banner())
-		return nil
 	}
 	j.greet()
 	u, err := j.core(opt.ModulePath)

@@ -30,6 +30,7 @@ func inventoryMain(ctx context.Context, p *process, args []string) error {
 		Vars        bool     `help:"With --graph, show variables, too."`
 		Export      bool     `help:"With --list, as an inventory to be used elsewhere."`
 		Output      string   `help:"With --list, write to a file."`
+		Version     bool     `help:"Show the version."`
 		Group       string   `arg:"" optional:"" help:"The group to show with --graph."`
 	}
 	if err := parse(p, &opt, "Show the inventory.", args); err != nil {

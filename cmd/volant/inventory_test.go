@@ -11,7 +11,7 @@ import (
 
 // runIn runs a command in a directory holding files, and returns what it wrote
 // and its exit code.
-func runIn(t *testing.T, files map[string]string, do command, args ...string) (stdout, stderr string, code int) {
+func runIn(t *testing.T, files map[string]string, sub string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -23,10 +23,10 @@ func runIn(t *testing.T, files map[string]string, do command, args ...string) (s
 			t.Fatal(err)
 		}
 	}
-	return runAt(t, dir, do, args...)
+	return runAt(t, dir, sub, args...)
 }
 
-func runAt(t *testing.T, dir string, do command, args ...string) (stdout, stderr string, code int) {
+func runAt(t *testing.T, dir string, sub string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	in, err := os.Open(os.DevNull)
 	if err != nil {
@@ -34,9 +34,9 @@ func runAt(t *testing.T, dir string, do command, args ...string) (stdout, stderr
 	}
 	defer in.Close()
 	var out, errs bytes.Buffer
-	p := &process{name: "volant test", stdin: in, stdout: &out, stderr: &errs, dir: dir, home: dir,
+	p := &process{name: "volant " + sub, command: sub, find: find, stdin: in, stdout: &out, stderr: &errs, dir: dir, home: dir,
 		getenv: func(name string) (string, bool) { return "", false }}
-	code = p.code(context.Background(), do(context.Background(), p, args))
+	code = p.code(context.Background(), find(sub)(context.Background(), p, args))
 	return strings.ReplaceAll(out.String(), dir, "DIR"), strings.ReplaceAll(errs.String(), dir, "DIR"), code
 }
 
@@ -63,7 +63,7 @@ func TestInventoryCommand(t *testing.T) {
 		{"-i hosts --host web", "", "[ERROR]: You must pass a single valid host to --host parameter\n", 5},
 		{"-i hosts --graph nosuch", "", "[ERROR]: Pattern must be valid group name when using --graph\n", 5},
 	} {
-		out, errs, code := runIn(t, files, inventoryMain, strings.Fields(c.args)...)
+		out, errs, code := runIn(t, files, "inventory", strings.Fields(c.args)...)
 		if out != c.out || errs != c.err || code != c.code {
 			t.Errorf("%s: %d\n%s\n%s\nwant %d\n%s\n%s", c.args, code, out, errs, c.code, c.out, c.err)
 		}
@@ -94,12 +94,12 @@ func TestVaultCommand(t *testing.T) {
 		{"view --vault-password-file nosuch f", "", "[WARNING]: Error getting vault password file (default): The vault password file DIR/nosuch was not found\n[ERROR]: The vault password file DIR/nosuch was not found\n", 1},
 	}
 	for _, c := range steps {
-		out, errs, code := runAt(t, dir, vaultMain, strings.Fields(c.args)...)
+		out, errs, code := runAt(t, dir, "vault", strings.Fields(c.args)...)
 		if out != c.out || errs != c.err || code != c.code {
 			t.Errorf("%s: %d %q %q, want %d %q %q", c.args, code, out, errs, c.code, c.out, c.err)
 		}
 	}
-	out, _, code := runAt(t, dir, vaultMain, "encrypt_string", "--vault-password-file", "pw", "--name", "v", "secret")
+	out, _, code := runAt(t, dir, "vault", "encrypt_string", "--vault-password-file", "pw", "--name", "v", "secret")
 	if code != 0 || !strings.HasPrefix(out, "v: !vault |\n          $ANSIBLE_VAULT;1.1;AES256\n          ") {
 		t.Errorf("%d %q", code, out)
 	}
@@ -107,18 +107,18 @@ func TestVaultCommand(t *testing.T) {
 
 func TestConfigCommand(t *testing.T) {
 	files := map[string]string{"ansible.cfg": "[defaults]\nforks = 9\nnosuch = 1\n[volant]\nreconnect = 7\n"}
-	out, errs, code := runIn(t, files, configMain, "dump", "--only-changed")
+	out, errs, code := runIn(t, files, "config", "dump", "--only-changed")
 	if code != 0 || out != "CONFIG_FILE() = DIR/ansible.cfg\nDEFAULT_FORKS(DIR/ansible.cfg) = 9\n\nGALAXY_SERVERS:\n" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
-	out, errs, code = runIn(t, files, configMain, "validate")
+	out, errs, code = runIn(t, files, "config", "validate")
 	if code != 1 || errs != "[ERROR]: Found unknown key 'nosuch' in section 'defaults' in 'DIR/ansible.cfg.\n" {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
-	if _, errs, code = runIn(t, nil, configMain, "view"); code != 1 || errs != "[ERROR]: Invalid or no config file was supplied\n" {
+	if _, errs, code = runIn(t, nil, "config", "view"); code != 1 || errs != "[ERROR]: Invalid or no config file was supplied\n" {
 		t.Errorf("%d %q", code, errs)
 	}
-	if out, _, code = runIn(t, nil, configMain, "init", "--disabled"); code != 0 || !strings.Contains(out, "\n;forks=5\n") {
+	if out, _, code = runIn(t, nil, "config", "init", "--disabled"); code != 0 || !strings.Contains(out, "\n;forks=5\n") {
 		t.Errorf("%d %.200q", code, out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"volant/cmd/internal/argparse"
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/union"
@@ -38,7 +39,11 @@ type process struct {
 	// describe, where set, is given the options of a command instead of their
 	// being read: for its manual.
 	describe func(options any) error
-	find     func(name string) command // nil when there is none of that name
+	// What the command line said, where one of ansible-core's grammars was used.
+	grammar *argparse.Parser
+	action  string                    // the command below the command, such as "encrypt"
+	given   []string                  // spellings of the options
+	find    func(name string) command // nil when there is none of that name
 }
 
 // exit ends a command with a code, and a message on standard error if any.

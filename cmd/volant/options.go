@@ -4,9 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"volant/cmd/internal/argparse"
+	"volant/controller/fault"
 )
 
 // Option groups that several commands have, named as the reference's.
@@ -15,9 +20,10 @@ type (
 		Verbose int `short:"v" type:"counter" help:"Show more: up to -vvvvvv."`
 	}
 	inventoryOptions struct {
-		Inventory []string `short:"i" sep:"none" aliases:"inventory-file" help:"Inventory file, directory or comma separated hosts. May be given more than once."`
-		Limit     string   `short:"l" name:"limit" help:"Further limit the hosts to a pattern."`
-		ListHosts bool     `help:"Show the matching hosts and do nothing else."`
+		Inventory  []string `short:"i" sep:"none" aliases:"inventory-file" help:"Inventory file, directory or comma separated hosts. May be given more than once."`
+		Limit      string   `short:"l" name:"limit" help:"Further limit the hosts to a pattern."`
+		ListHosts  bool     `help:"Show the matching hosts and do nothing else."`
+		FlushCache bool     `help:"Clear the fact cache of every host in the inventory."`
 	}
 	vaultOptions struct {
 		VaultID           []string `name:"vault-id" sep:"none" help:"Vault identity to use. May be given more than once."`
@@ -75,6 +81,11 @@ func parse(p *process, options any, description string, args []string) error {
 	if err != nil {
 		return fmt.Errorf("building the options of %s: %w", p.name, err)
 	}
+	if g, ok := grammars[p.command]; ok {
+		if args, err = p.grammatical(g, k.Model, args); err != nil {
+			return err
+		}
+	}
 	_, err = k.Parse(args)
 	if done >= 0 {
 		_, _ = io.WriteString(p.stdout, out.String())
@@ -90,4 +101,122 @@ func parse(p *process, options any, description string, args []string) error {
 		return &exit{code: codeUsage}
 	}
 	return nil
+}
+
+// grammatical reads args by the grammar of one of ansible-core's commands,
+// which decides what is refused and how, and returns them written out in full.
+// Options of the model that the grammar lacks are Volant's own.
+func (p *process) grammatical(g argparse.Parser, model *kong.Application, args []string) ([]string, error) {
+	g.Prog = p.name
+	g.Options = append(slices.Clone(g.Options), p.ownGrammar(g, model)...)
+	p.grammar = &g
+	r, err := g.Parse(args)
+	var refused *argparse.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil, p.refuse(refused.Parser, refused.Msg)
+	case err != nil:
+		return nil, err
+	case r.Help != nil:
+		if r.Command != "" {
+			return []string{r.Command, "--help"}, nil
+		}
+		return []string{"--help"}, nil
+	case r.Version:
+		j, err := configure(p, 0)
+		if err != nil {
+			return nil, err
+		}
+		_, err = fmt.Fprintln(p.stdout, j.banner())
+		return nil, errors.Join(err, &exit{})
+	}
+	p.action = r.Command
+	var full []string
+	if r.Command != "" {
+		full = append(full, r.Command)
+	}
+	for _, o := range r.Options {
+		p.given = append(p.given, o.Name)
+		long := o.Option.Names[0]
+		for _, n := range o.Option.Names {
+			if strings.HasPrefix(n, "--") {
+				long = n
+				break
+			}
+		}
+		if o.Option.Kind == argparse.Value || o.Option.Kind == argparse.Optional && o.Value != "" {
+			long += "=" + o.Value
+		}
+		full = append(full, long)
+	}
+	return append(append(full, "--"), r.Arguments...), nil
+}
+
+// ownGrammar are the options of the model that g lacks. Under the names of
+// ansible-core's commands they are taken and not spoken of.
+func (p *process) ownGrammar(g argparse.Parser, model *kong.Application) []argparse.Option {
+	known := map[string]bool{}
+	for _, o := range g.Options {
+		for _, n := range o.Names {
+			known[n] = true
+		}
+	}
+	var own []argparse.Option
+	for _, f := range model.Flags {
+		if known["--"+f.Name] || len(g.Commands) > 0 {
+			continue
+		}
+		o := argparse.Option{Names: []string{"--" + f.Name}, Exact: true, Unlisted: !strings.HasPrefix(p.name, "volant ")}
+		switch {
+		case f.Name == "profile":
+			o.Kind = argparse.Optional
+		case f.IsBool():
+			o.Kind = argparse.Flag
+		default:
+			o.Metavar = strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		}
+		own = append(own, o)
+	}
+	return own
+}
+
+// refuse ends a command whose command line is wrong, in argparse's form.
+func (p *process) refuse(g *argparse.Parser, msg string) error {
+	g.WriteUsage(p.stderr, p.columns())
+	fmt.Fprintf(p.stderr, "%s: error: %s\n", g.Prog, msg)
+	return &exit{code: codeUsage}
+}
+
+// columns is the width of the terminal as Python sees it.
+func (p *process) columns() int {
+	if s, ok := p.getenv("COLUMNS"); ok {
+		if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && n > 0 {
+			return n
+		}
+	}
+	if p.width > 0 {
+		return p.width
+	}
+	return 80
+}
+
+// oldOptions are the spellings of options that go away, and what to use.
+var oldOptions = map[string]map[string]string{
+	"playbook":  {"--inventory-file": "-i or --inventory"},
+	"inventory": {"--inventory-file": "-i or --inventory"},
+	"adhoc": {
+		"--inventory-file": "-i or --inventory",
+		"-o":               "callback configuration to enable the oneline callback", "--one-line": "callback configuration to enable the oneline callback",
+		"-t": "callback configuration to enable the tree callback", "--tree": "callback configuration to enable the tree callback",
+	},
+}
+
+// oldOnes tells of options given that go away.
+func (j *project) oldOnes() {
+	for _, name := range j.given {
+		if use := oldOptions[j.command][name]; use != "" {
+			j.display.Deprecated(fault.Deprecation{Version: "2.23", Error: fault.Error{
+				Msg: fmt.Sprintf("The '%s' argument is deprecated.", name), Help: "Use " + use + " instead."}})
+		}
+	}
 }

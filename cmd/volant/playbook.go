@@ -34,7 +34,6 @@ type playbookOptions struct {
 	Tags          []string `short:"t" sep:"none" help:"Only run plays and tasks with these tags."`
 	SkipTags      []string `sep:"none" help:"Only run plays and tasks without these tags."`
 	ForceHandlers bool     `help:"Run handlers even if a task fails."`
-	FlushCache    bool     `help:"Clear the fact cache of every host in the inventory."`
 	SyntaxCheck   bool     `help:"Check the syntax of the playbooks and do nothing else."`
 	ListTasks     bool     `help:"List the tasks that would run and do nothing else."`
 	ListTags      bool     `help:"List the tags there are and do nothing else."`
@@ -53,16 +52,8 @@ func playbookMain(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case opt.Version:
-		fmt.Fprintln(p.stdout, j.banner())
-		return nil
-	case len(opt.Playbook) == 0:
-		fmt.Fprintf(p.stderr, "usage: %s [OPTION...] PLAYBOOK...\n%s: error: the following arguments are required: playbook\n", p.name, p.name)
-		return &exit{code: codeUsage}
-	case opt.Forks != nil && *opt.Forks < 1:
-		fmt.Fprintf(p.stderr, "%s: error: The number of processes (--forks) must be >= 1\n", p.name)
-		return &exit{code: codeUsage}
+	if err := j.forksGiven(opt.runOptions); err != nil {
+		return err
 	}
 	j.greet()
 	for _, f := range opt.Playbook {
@@ -83,6 +74,17 @@ func findPlaybook(j *project, name string) error {
 		return &fault.Error{Msg: fmt.Sprintf("the playbook: %s does not appear to be a file", name)}
 	}
 	return nil
+}
+
+// flush forgets the cached facts of every host, where that was asked for.
+func (j *project) flush(store *vars.Store, opt inventoryOptions) {
+	if !opt.FlushCache {
+		return
+	}
+	store.ClearFacts("localhost")
+	for _, h := range j.inv.Hosts() {
+		store.ClearFacts(h.Name)
+	}
 }
 
 // playbookDirs are the directories whose `collections` come before those of the
@@ -127,11 +129,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	tags, skip := j.tags("TAGS_RUN", opt.Tags), j.tags("TAGS_SKIP", opt.SkipTags)
 	base := filepath.Dir(j.absolute(opt.Playbook[0]))
 	store := j.store(base, j.runVars(opt.runOptions, opt.inventoryOptions, tags, skip))
-	if opt.FlushCache {
-		for _, h := range j.inv.Hosts() {
-			store.ClearFacts(h.Name)
-		}
-	}
+	j.flush(store, opt.inventoryOptions)
 	u, err := j.core(opt.ModulePath, j.playbookDirs(opt.Playbook)...)
 	if err != nil {
 		return err
@@ -198,6 +196,18 @@ func (j *project) forks(opt runOptions) int {
 		return j.config.Int("DEFAULT_FORKS")
 	}
 	return 0
+}
+
+// forksGiven refuses less than one host at once.
+func (j *project) forksGiven(opt runOptions) error {
+	forks := j.config.Int("DEFAULT_FORKS")
+	if opt.Forks != nil {
+		forks = *opt.Forks
+	}
+	if forks < 1 {
+		return j.refuse(j.grammar, "The number of processes (--forks) must be >= 1")
+	}
+	return nil
 }
 
 // modulesOf keeps a nil union from becoming an interface that is not nil.

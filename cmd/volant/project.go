@@ -46,7 +46,7 @@ func configure(p *process, verbose int) (*project, error) {
 	j := &project{process: p, config: cfg, prompt: newPrompter(p)}
 	log := openLog(p, cfg.String("DEFAULT_LOG_PATH"))
 	d := events.NewDisplay(p.stdout, p.stderr, log)
-	d.Verbosity = max(verbose, cfg.Int("DEFAULT_VERBOSITY"))
+	d.Verbosity = verbose + cfg.Int("DEFAULT_VERBOSITY")
 	d.LogVerbosity = cfg.Int("LOG_VERBOSITY")
 	d.Color = (p.color || cfg.Bool("ANSIBLE_FORCE_COLOR")) && !cfg.Bool("ANSIBLE_NOCOLOR")
 	if p.width > 0 {
@@ -56,6 +56,7 @@ func configure(p *process, verbose int) (*project, error) {
 	d.VerboseErr = cfg.Bool("VERBOSE_TO_STDERR")
 	d.Colors = colors(cfg)
 	j.display = d
+	j.oldOnes()
 	return j, nil
 }
 

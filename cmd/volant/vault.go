@@ -127,20 +127,11 @@ func vaultMain(ctx context.Context, p *process, args []string) error {
 	if err := parse(p, &opt, "Encrypt and decrypt data files.", args); err != nil {
 		return err
 	}
-	action := ""
+	action := p.action
 	actions := map[string]*vaultCommon{"create": &opt.Create.vaultCommon, "decrypt": &opt.Decrypt.vaultCommon,
 		"edit": &opt.Edit.vaultCommon, "view": &opt.View.vaultCommon, "encrypt": &opt.Encrypt.vaultCommon,
 		"encrypt_string": &opt.EncryptString.vaultCommon, "rekey": &opt.Rekey.vaultCommon}
-	for _, a := range args {
-		if actions[a] != nil {
-			action = a
-			break
-		}
-	}
 	common := actions[action]
-	if common == nil {
-		return &exit{code: codeUsage}
-	}
 	j, err := configure(p, common.Verbose)
 	if err != nil {
 		return err
