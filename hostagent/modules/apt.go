@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"volant/wire/argspec"
@@ -183,10 +182,7 @@ func (c *dpkgCache) installed() (dpkgPackages, error) {
 	if info.Size() > maxStatus {
 		return nil, errors.New("dpkg's status is too large")
 	}
-	now := fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		now += fmt.Sprintf(" %d %d.%d", st.Ino, st.Ctim.Sec, st.Ctim.Nsec)
-	}
+	now := identity(info)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.packages != nil && c.stamp == now {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode/utf8"
 
+	"volant/hostagent/python"
 	"volant/wire/value"
 )
 
@@ -95,6 +98,24 @@ func splitLines(b []byte) [][]byte {
 		}
 		lines = append(lines, b[:i+1:i+1])
 		b = b[i+1:]
+	}
+	return lines
+}
+
+// splitText is str.splitlines(True).
+func splitText(s string) []string {
+	var lines []string
+	for _, l := range python.SplitLines(s) {
+		end := len(l)
+		if end < len(s) {
+			_, n := utf8.DecodeRuneInString(s[end:])
+			if strings.HasPrefix(s[end:], "\r\n") {
+				n = 2
+			}
+			end += n
+		}
+		lines = append(lines, s[:end])
+		s = s[end:]
 	}
 	return lines
 }

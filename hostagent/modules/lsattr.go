@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,23 +84,37 @@ func (e *Env) fileAttributes(path string, version bool) (attributes, bool) {
 	return a, true
 }
 
-// binPath is get_bin_path: a program on PATH or in an sbin directory.
-func (e *Env) binPath(name string) (string, bool) {
-	path := e.Getenv("PATH")
+// searched is where programs are looked for: PATH, then the sbin directories
+// that are not on it.
+func (e *Env) searched() []string {
+	dirs := strings.Split(e.Getenv("PATH"), ":")
 	for _, d := range []string{"/sbin", "/usr/sbin", "/usr/local/sbin"} {
-		if exists(d) {
-			path += ":" + d
+		if !slices.Contains(dirs, d) && exists(d) {
+			dirs = append(dirs, d)
 		}
 	}
-	for _, dir := range strings.Split(path, ":") {
+	return dirs
+}
+
+// binPath is get_bin_path: a program on PATH or in an sbin directory.
+func (e *Env) binPath(name string) (string, bool) {
+	for _, dir := range e.searched() {
 		if dir == "" {
 			continue
 		}
-		p := strings.TrimRight(dir, "/") + "/" + name
+		p := pyJoin(dir, name)
 		var st unix.Stat_t
 		if unix.Stat(p, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Mode&0o111 != 0 {
 			return p, true
 		}
 	}
 	return "", false
+}
+
+// needBin is binPath of a program that the module cannot do without.
+func (e *Env) needBin(name string) (string, error) {
+	if p, ok := e.binPath(name); ok {
+		return p, nil
+	}
+	return "", fail("Failed to find required executable \"" + name + "\" in paths: " + strings.Join(e.searched(), ":"))
 }

@@ -3,12 +3,14 @@ package modules
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -17,8 +19,7 @@ type database struct {
 	path, getent string
 
 	mu   sync.Mutex // guards what follows
-	size int64
-	time time.Time
+	seen string     // the file's identity when it was read
 	byID map[uint32]string
 	ids  map[string]uint32
 	rest map[string][]string
@@ -35,18 +36,28 @@ func (d *database) load() {
 		d.byID, d.ids, d.rest = nil, nil, nil
 		return
 	}
-	if d.byID != nil && st.Size() == d.size && st.ModTime().Equal(d.time) {
+	now := identity(st)
+	if d.byID != nil && now == d.seen {
 		return
 	}
 	b, err := os.ReadFile(d.path)
 	if err != nil {
 		return
 	}
-	d.size, d.time = st.Size(), st.ModTime()
+	d.seen = now
 	d.byID, d.ids, d.rest = map[uint32]string{}, map[string]uint32{}, map[string][]string{}
 	for line := range bytes.Lines(b) {
 		d.add(strings.TrimRight(string(line), "\n"))
 	}
+}
+
+// identity tells one content of a file from another without reading it.
+func identity(st os.FileInfo) string {
+	id := fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano())
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		id += fmt.Sprintf(" %d %d.%d", sys.Ino, sys.Ctim.Sec, sys.Ctim.Nsec)
+	}
+	return id
 }
 
 func (d *database) add(line string) {

@@ -31,12 +31,7 @@ func tempfile(_ context.Context, c *call, a *tempfileArgs) (Result, error) {
 	if a.Path != nil {
 		dir = *a.Path
 	} else {
-		for _, d := range []string{c.Getenv("TMPDIR"), c.Getenv("TEMP"), c.Getenv("TMP"), "/tmp", "/var/tmp", "/usr/tmp"} {
-			if strings.HasPrefix(d, "/") && isDir(d) && unix.Access(d, unix.W_OK|unix.X_OK) == nil {
-				dir = d
-				break
-			}
-		}
+		dir = c.tempDir()
 	}
 	switch {
 	case !strings.HasPrefix(dir, "/") || strings.Contains(dir, "//") || strings.Contains(dir, "/."):
@@ -76,6 +71,29 @@ func randomName() string {
 		b[i] = tempLetters[int(b[i])%len(tempLetters)]
 	}
 	return string(b[:])
+}
+
+// tempDir is tempfile.gettempdir().
+func (e *Env) tempDir() string {
+	for _, d := range []string{e.Getenv("TMPDIR"), e.Getenv("TEMP"), e.Getenv("TMP"), "/tmp", "/var/tmp", "/usr/tmp"} {
+		if strings.HasPrefix(d, "/") && isDir(d) && unix.Access(d, unix.W_OK|unix.X_OK) == nil {
+			return d
+		}
+	}
+	return "/"
+}
+
+// tempFile makes a file as tempfile.mkstemp does.
+func (e *Env) tempFile(prefix string) (*os.File, error) { return tempFileIn(e.tempDir(), prefix, "") }
+
+func tempFileIn(dir, prefix, suffix string) (*os.File, error) {
+	for range 100 {
+		f, err := os.OpenFile(pyJoin(dir, prefix+randomName()+suffix), os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+	}
+	return nil, syscall.EEXIST
 }
 
 // noCheck ends a module that has no check mode.

@@ -2,9 +2,12 @@ package modules
 
 import (
 	"context"
+	"math"
 	"os"
 	"regexp"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"volant/wire/value"
 )
@@ -55,8 +58,10 @@ type userArgs struct {
 // account is one run of user.
 type account struct {
 	*call
-	a     *userArgs
-	entry []string // of passwd
+	ctx           context.Context
+	a             *userArgs
+	entry, shadow []string // of passwd and shadow, nil where there is none
+	res           Result
 }
 
 // userModule is user with the default that the host's name is part of.
@@ -69,10 +74,10 @@ func userModule(ctx context.Context, env *Env, args *value.Dict) (Result, error)
 	return native(user, comment)(ctx, env, args)
 }
 
-// user is the user module where there is nothing to do; changes are left to
-// the Python module.
-func user(_ context.Context, c *call, a *userArgs) (Result, error) {
-	u := &account{call: c, a: a}
+// user is the user module: it looks in passwd, group and shadow, and has
+// useradd, usermod, userdel and chage change them.
+func user(ctx context.Context, c *call, a *userArgs) (Result, error) {
+	u := &account{call: c, ctx: ctx, a: a}
 	if err := u.covered(); err != nil {
 		return nil, err
 	}
@@ -80,60 +85,125 @@ func user(_ context.Context, c *call, a *userArgs) (Result, error) {
 		c.Warn("'append' is set, but no 'groups' are specified. Use 'groups' for appending new groups." +
 			"This will change to an error in Ansible 2.14.")
 	}
-	res := value.DictOf("name", a.Name, "state", a.State, "changed", false)
-	u.entry = users.entry(a.Name)
+	if a.Password != nil && !looksHashed(*a.Password) {
+		c.Warn("The input password appears not to have been hashed. The 'password' argument must be encrypted for this module to work properly.")
+	}
+	if err := u.look(); err != nil {
+		return nil, err
+	}
+	u.res = value.DictOf("name", a.Name, "state", a.State, "changed", false)
 	there := u.entry != nil
+	var err error
 	switch {
-	case there == (a.State == "absent"):
-		if c.Check {
-			return value.DictOf("changed", true), nil
-		}
-		return nil, handBack("the user is to change")
-	case !there:
-		return res, nil
+	case there == (a.State == "absent") && c.Check:
+		return value.DictOf("changed", true), nil
+	case there && a.State == "absent":
+		return u.res, u.remove()
+	case a.State == "absent":
+		return u.res, nil
+	case there:
+		err = u.modify()
+	default:
+		err = u.create()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.Password != nil {
+		u.res.Set("password", "NOT_LOGGING_PASSWORD")
+	}
+	return u.res, u.finishUp()
+}
+
+// look reads the user's entries.
+func (u *account) look() error {
+	u.entry, u.shadow = users.entry(u.a.Name), nil
+	if u.entry == nil {
+		return nil
 	}
 	if len(u.entry) != 7 {
-		return nil, handBack("an odd entry in passwd")
+		return handBack("an odd entry in passwd")
 	}
-	if err := u.unchanged(); err != nil {
-		return nil, err
+	b, err := os.ReadFile("/etc/shadow")
+	if err != nil {
+		return handBack("reading shadow: %v", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Split(strings.TrimRight(line, "\n"), ":"); f[0] == u.a.Name && len(f) >= 8 {
+			u.shadow = f
+			break
+		}
+	}
+	if u.shadow == nil && !onlyFiles("shadow") {
+		return handBack("shadow is not in files only")
+	}
+	return nil
+}
+
+// finishUp tells what the user is like and sees to home, key and age.
+func (u *account) finishUp() error {
+	a, res := u.a, u.res
+	if u.entry == nil {
+		return raise("'bool' object is not subscriptable") // it went away meanwhile
 	}
 	uid, _ := pyInt(u.entry[2])
 	gid, _ := pyInt(u.entry[3])
-	for k, v := range value.DictOf("append", a.Append, "move_home", a.MoveHome, "uid", uid, "group", gid,
-		"comment", u.entry[4], "home", u.entry[5], "shell", u.entry[6]).All() {
+	for k, v := range value.DictOf("uid", uid, "group", gid, "comment", u.entry[4], "home", u.entry[5], "shell", u.entry[6]).All() {
 		res.Set(k, v)
 	}
 	if a.Groups != nil {
 		res.Set("groups", strings.Join(a.Groups, ","))
 	}
-	if a.Password != nil {
-		res.Set("password", "NOT_LOGGING_PASSWORD")
+	home := u.entry[5]
+	if a.Home != nil {
+		home = *a.Home
 	}
-	return res, nil
+	if a.CreateHome && !exists(u.p(home)) {
+		if !u.Check {
+			if err := u.makeHome(home); err != nil {
+				return err
+			}
+			if err := u.ownHome(home); err != nil {
+				return err
+			}
+		}
+		res.Set("changed", true)
+	}
+	if a.GenerateKey != nil && *a.GenerateKey {
+		if err := u.key(); err != nil {
+			return err
+		}
+	}
+	return u.age()
 }
 
-// covered hands back what takes more than passwd, group and shadow.
+// covered hands back what takes more than these.
 func (u *account) covered() error {
 	a := u.a
 	switch {
 	case a.Local != nil && *a.Local:
 		return handBack("a user of files only")
-	case a.Expires != nil || a.Inactive != nil || a.ExpireMax != nil || a.ExpireMin != nil || a.ExpireWarn != nil:
-		return handBack("the password's age")
-	case a.GenerateKey != nil && *a.GenerateKey:
-		return handBack("a key is to be made")
-	case a.SEUser != nil || a.LoginClass != nil || a.Profile != nil || a.Authorization != nil || a.Role != nil || a.Hidden != nil:
-		return handBack("options of other systems")
+	case a.Expires != nil && (math.IsNaN(*a.Expires) || math.Abs(*a.Expires) > 1e11):
+		return handBack("an unusual date")
+	case a.GenerateKey != nil && *a.GenerateKey && a.KeyPassphrase != nil:
+		return handBack("a key with a passphrase")
+	case a.SEUser != nil:
+		return handBack("a user of SELinux")
 	case a.Name == "" || strings.ContainsAny(a.Name, ":\n"):
 		return handBack("an unusual name")
-	case fileExists("/etc/alpine-release"):
-		return handBack("users are BusyBox's")
-	case a.Password != nil && !looksHashed(*a.Password):
-		return handBack("the password does not look hashed")
+	case fileExists("/etc/alpine-release") || fileExists("/etc/SuSE-release"):
+		return handBack("users are another tool's")
+	case a.Groups != nil && !groupsInFiles():
+		return handBack("groups are not in files only")
 	}
-	if _, ok := u.binPath("usermod"); !ok {
-		return handBack("there is no usermod")
+	for _, tool := range []string{"useradd", "usermod", "userdel", "chage"} {
+		bin, ok := u.binPath(tool)
+		if !ok {
+			return handBack("there is no %s", tool)
+		}
+		if unix.Access(bin, unix.X_OK) != nil {
+			return handBack("%s may not be run", tool)
+		}
 	}
 	return nil
 }
@@ -153,103 +223,6 @@ func looksHashed(p string) bool {
 	last := f[len(f)-1]
 	length := map[string]int{"1": 22, "5": 43, "6": 86, "y": 43}[f[1]]
 	return !notInHash.MatchString(last) && (length == 0 || len(last) == length)
-}
-
-// unchanged hands back when anything is to change, and fails where the module
-// does before that.
-func (u *account) unchanged() error {
-	a := u.a
-	differs := func(want *string, at int) bool { return want != nil && *want != u.entry[at] }
-	if a.Group != nil {
-		g := groupOf(*a.Group)
-		if g == nil {
-			return fail("Group " + *a.Group + " does not exist")
-		}
-		if g[2] != u.entry[3] {
-			return handBack("the user's group is to change")
-		}
-	}
-	if a.Groups != nil {
-		if err := u.groups(); err != nil {
-			return err
-		}
-	}
-	uid, _ := pyInt(u.entry[2])
-	switch {
-	case a.UID != nil && *a.UID != uid:
-		return handBack("the user's number is to change")
-	case differs(a.Comment, 4) || differs(a.Home, 5) || differs(a.Shell, 6):
-		return handBack("the user's entry is to change")
-	}
-	home := u.entry[5]
-	if a.Home != nil {
-		home = *a.Home
-	}
-	if a.CreateHome && !exists(u.p(home)) {
-		return handBack("the home directory is to be made")
-	}
-	return u.secret()
-}
-
-// secret compares what is in shadow.
-func (u *account) secret() error {
-	a := u.a
-	if a.Lock == nil && (a.Password == nil || a.Update != "always") {
-		return nil
-	}
-	b, err := os.ReadFile("/etc/shadow")
-	if err != nil {
-		return handBack("reading shadow: %v", err)
-	}
-	hash, found := u.entry[1], false
-	for line := range strings.Lines(string(b)) {
-		if f := strings.Split(strings.TrimRight(line, "\n"), ":"); f[0] == a.Name && len(f) > 1 {
-			hash, found = f[1], true
-			break
-		}
-	}
-	switch {
-	case len(u.entry[1]) <= 1 && !found:
-		return handBack("the user is not in shadow")
-	case len(u.entry[1]) > 1:
-		hash = u.entry[1]
-	}
-	locked := strings.HasPrefix(hash, "!")
-	switch {
-	case a.Lock != nil && *a.Lock != locked:
-		return handBack("the password's lock is to change")
-	case a.Password != nil && a.Update == "always" && strings.TrimLeft(hash, "!") != strings.TrimLeft(*a.Password, "!"):
-		return handBack("the password is to change")
-	}
-	return nil
-}
-
-// groups compares the groups the user is in beside the main one.
-func (u *account) groups() error {
-	if !onlyFiles("group", "systemd") || fileExists("/run/systemd/userdb/io.systemd.Home") || fileExists("/etc/userdb") || fileExists("/run/userdb") {
-		return handBack("groups are not in files only")
-	}
-	want := map[string]bool{}
-	for _, g := range strings.Split(strings.Join(u.a.Groups, ","), ",") {
-		if g == "" {
-			continue
-		}
-		f := groupOf(strings.Trim(g, " \t\r\n\v\f"))
-		if f == nil {
-			return fail("Group " + strings.Trim(g, " \t\r\n\v\f") + " does not exist")
-		}
-		want[f[0]] = true
-	}
-	have := groups.of(u.a.Name)
-	for g := range want {
-		if !have[g] {
-			return handBack("the user's groups are to change")
-		}
-	}
-	if !u.a.Append && len(have) != len(want) {
-		return handBack("the user's groups are to change")
-	}
-	return nil
 }
 
 // groupOf looks a group up by its number, else by its name.
