@@ -203,7 +203,8 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	if u != nil {
 		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
 	}
-	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
+	names, end := j.names(u, base)
+	defer end()
 	loader := j.loader(ctx, store, names)
 	late := &lateNames{Plugins: names, loading: true}
 	loader.Plugins = late

@@ -80,6 +80,7 @@ func checkMain(ctx context.Context, p *process, args []string) error {
 	if err := c.prepare(ctx, &opt); err != nil {
 		return err
 	}
+	defer c.end()
 	for _, path := range paths {
 		if err := c.path(path); err != nil {
 			return err
@@ -94,6 +95,7 @@ type checker struct {
 	*project
 	dir     string // that file names are shown below
 	names   *execute.Names
+	end     func() // after the last use of names
 	loader  *playbook.Loader
 	support *watching
 	plays   []*playbook.Play
@@ -124,7 +126,8 @@ func (c *checker) prepare(ctx context.Context, opt *checkOptions) error {
 	if u == nil {
 		c.warn("There is no ansible-core here: names of modules are taken as they are, and only native modules can run. `volant setup` installs one.", value.Pos{})
 	}
-	c.names = &execute.Names{Union: u, Files: c.files, Lookups: c.engine.HasLookup, Sink: c}
+	c.names, c.end = c.project.names(u)
+	c.names.Sink = c
 	c.loader = c.project.loader(ctx, c.store(c.project.dir, nil), c.names)
 	c.loader.Sink = c
 	c.support = &watching{Have: c.have(c.names), c: c, ctx: ctx, unknown: map[string]bool{}}

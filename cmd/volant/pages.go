@@ -160,7 +160,7 @@ var pages = map[string]manual.Page{
 	"volant check": {
 		Summary: "say whether a project will run here",
 		Text: []string{
-			"Loads every playbook of a directory (or the playbooks named) with its roles and includes, without connecting to anything, and reports what would keep it from running: files that do not load, names that stand for nothing, missing roles and collections, Python plugins that Volant does not load, conditions that are no booleans, and, per module, how it will run: by native code, by Python, or on the controller.",
+			"Loads every playbook of a directory (or the playbooks named) with its roles and includes, without connecting to anything, and reports what would keep it from running: files that do not load, names that stand for nothing, missing roles and collections, Python plugins of kinds that Volant does not load, conditions that are no booleans, and, per module, how it will run: by native code, by Python, or on the controller.",
 			"The inventory is not needed. What depends on values known at run time only is not judged.",
 		},
 		Environment: configEnvironment, Files: configFiles,

@@ -120,6 +120,16 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return err
 	}
+	dirs := j.playbookDirs(opt.Playbook)
+	u, err := j.core(opt.ModulePath, dirs...)
+	if err != nil {
+		return err
+	}
+	if u != nil {
+		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
+	}
+	names, end := j.names(u, dirs...)
+	defer end()
 	if err := j.load(ctx, opt.Inventory); err != nil {
 		return err
 	}
@@ -130,14 +140,6 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	base := filepath.Dir(j.absolute(opt.Playbook[0]))
 	store := j.store(base, j.runVars(opt.runOptions, opt.inventoryOptions, tags, skip))
 	j.flush(store, opt.inventoryOptions)
-	u, err := j.core(opt.ModulePath, j.playbookDirs(opt.Playbook)...)
-	if err != nil {
-		return err
-	}
-	if u != nil {
-		defer func() { _ = u.Save() }() // a cache that cannot be kept costs time only
-	}
-	names := &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
 	loader := j.loader(ctx, store, names)
 	copt := compile.Options{Tags: tags, SkipTags: skip, ForceHandlers: opt.ForceHandlers || j.config.Bool("DEFAULT_FORCE_HANDLERS")}
 	switch {

@@ -25,7 +25,7 @@ func (j *project) have(names *execute.Names) *compile.Have {
 	return &compile.Have{
 		Catalog: names, Natives: slices.Sorted(maps.Keys(modules.Table)),
 		Filter: j.engine.HasFilter, Test: j.engine.HasTest, Lookup: j.engine.HasLookup,
-		Connections: connections, Becomes: becomes, Strategies: strategies,
+		Python: j.plugins != nil, Connections: connections, Becomes: becomes, Strategies: strategies,
 	}
 }
 

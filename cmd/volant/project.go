@@ -15,6 +15,7 @@ import (
 	"volant/controller/fault"
 	"volant/controller/inventory"
 	"volant/controller/playbook"
+	"volant/controller/plugins"
 	"volant/controller/template"
 	"volant/controller/union"
 	"volant/controller/vars"
@@ -34,6 +35,7 @@ type project struct {
 	inv     *inventory.Inventory
 	extra   *value.Dict
 	prompt  *prompter
+	plugins *plugins.Helper // nil before it is known where they are
 }
 
 // configure reads the configuration and makes the display.
@@ -133,6 +135,8 @@ func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 		NoEmbeddedTemplates:     !j.config.Bool("ALLOW_EMBEDDED_TEMPLATES"),
 		ManagedString:           j.config.String("DEFAULT_MANAGED_STR"),
 		Settings:                settings{j.config},
+		Plugins:                 latePlugins{j},
+		Lookups:                 latePlugins{j}.lookup,
 	})
 	return nil
 }

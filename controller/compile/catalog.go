@@ -28,11 +28,13 @@ type Catalog struct {
 	// Lookups reports whether we have a lookup.
 	Lookups func(name string) bool
 	Sink    fault.Sink // warnings; nil drops them
+	// Dir is told of each directory whose plugins become known. May be nil.
+	Dir func(dir string)
 
 	mu             sync.Mutex // guards what follows
 	library, utils []string
 	resolved       map[string]resolved
-	moved          map[string]string // lookups that ansible-core sends elsewhere
+	moved          map[string]string // by kind and name: what ansible-core sends elsewhere
 }
 
 type resolved struct {
@@ -47,6 +49,9 @@ var _ playbook.Plugins = (*Catalog)(nil)
 // AddDir makes the library and module_utils directories below dir (a playbook's
 // or a role's) known.
 func (c *Catalog) AddDir(dir string) {
+	if c.Dir != nil {
+		c.Dir(dir)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for sub, to := range map[string]*[]string{"library": &c.library, "module_utils": &c.utils} {

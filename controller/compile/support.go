@@ -19,6 +19,8 @@ type Have struct {
 	Missing string
 	// Connections, Becomes and Strategies are the names supported.
 	Connections, Becomes, Strategies []string
+	// Python says that filters, tests and lookups written in Python run.
+	Python bool
 	// Dirs are the directories whose filter_plugins, test_plugins,
 	// lookup_plugins and action_plugins a project may have.
 	Dirs []string
@@ -79,6 +81,9 @@ func (h *Have) Plugin(kind, name string, collections []string) (string, bool) {
 		return "", true
 	}
 	if h.installed(kind, name, short, collections) {
+		if h.Python && own != nil {
+			return "", true
+		}
 		return needsPython, true
 	}
 	return "", false

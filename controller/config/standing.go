@@ -26,19 +26,16 @@ var unread = map[string]string{
 	"DEFAULT_CALLBACK_PLUGIN_PATH":                 noPython,
 	"DEFAULT_DEBUG":                                "",
 	"DEFAULT_EXECUTABLE":                           "command lines run in /bin/sh; the module's argument executable is acted on",
-	"DEFAULT_FILTER_PLUGIN_PATH":                   noPython,
 	"DEFAULT_INTERNAL_POLL_INTERVAL":               "nothing polls",
 	"DEFAULT_INVENTORY_PLUGIN_PATH":                noPython,
 	"DEFAULT_LIBVIRT_LXC_NOSECLABEL":               "",
 	"DEFAULT_LOCAL_TMP":                            "",
 	"DEFAULT_LOG_FILTER":                           "",
-	"DEFAULT_LOOKUP_PLUGIN_PATH":                   noPython,
 	"DEFAULT_MODULE_COMPRESSION":                   "files travel by content, compressed when it pays",
 	"DEFAULT_NO_TARGET_SYSLOG":                     "",
 	"DEFAULT_NULL_REPRESENTATION":                  "",
 	"DEFAULT_REMOTE_PORT":                          "the keyword port and the variables are acted on",
 	"DEFAULT_SU":                                   "gone from ansible-core as well",
-	"DEFAULT_TEST_PLUGIN_PATH":                     noPython,
 	"DEFAULT_UNDEFINED_VAR_BEHAVIOR":               "an undefined variable is always an error",
 	"DEFAULT_VARS_PLUGIN_PATH":                     noPython,
 	"DEVEL_WARNING":                                "",
@@ -96,7 +93,7 @@ var unread = map[string]string{
 }
 
 const (
-	noPython  = "Python plugins are not loaded"
+	noPython  = "Python plugins of this kind are not loaded"
 	noGalaxy  = "there is no galaxy command; ansible-galaxy installs what Volant finds"
 	noNetwork = "network platforms are not supported"
 )

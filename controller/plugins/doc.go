@@ -1,4 +1,15 @@
 // Package plugins runs the Python filter, test and lookup plugins that
-// projects, roles and collections bring, in one helper process per
-// controller. See docs/adr/0003-python-plugins.md.
+// projects, roles and collections bring, in helper processes of the
+// controller's own ansible-core. See docs/adr/0003-python-plugins.md.
+//
+// # Protocol
+//
+// A frame is 4 bytes of length, big endian, and a JSON object. The first frame
+// to a helper says where things are ("path", "collections"); then each frame
+// has an "op": dirs, find, filter, test, lookup. The answer is one frame with
+// "value", "error" (exceptions, outermost first) or "undefined" (the hint).
+// Before it the helper may send any number of "note" frames (messages to show)
+// and, in a lookup, of "ask" frames (variable, names, decrypt), each of which
+// gets one frame with "value" or "error". Values are JSON; what JSON lacks is
+// an object {"~": KIND, "v": VALUE}. Frames are at most 64 MiB.
 package plugins

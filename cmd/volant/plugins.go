@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+
+	"volant/controller/execute"
+	"volant/controller/jinja"
+	"volant/controller/plugins"
+	"volant/controller/template"
+	"volant/controller/union"
+)
+
+// latePlugins gives templates the Python plugins of a project once it is known
+// where those are.
+type latePlugins struct{ j *project }
+
+var _ jinja.Table = latePlugins{}
+
+// Filter implements jinja.Table.
+func (l latePlugins) Filter(name string) (*jinja.Plugin, bool) {
+	if l.j.plugins == nil {
+		return nil, false
+	}
+	return l.j.plugins.Filter(name)
+}
+
+// Test implements jinja.Table.
+func (l latePlugins) Test(name string) (*jinja.Plugin, bool) {
+	if l.j.plugins == nil {
+		return nil, false
+	}
+	return l.j.plugins.Test(name)
+}
+
+// Global implements jinja.Table.
+func (l latePlugins) Global(string) (any, bool) { return nil, false }
+
+// lookup finds a lookup likewise.
+func (l latePlugins) lookup(name string) (*template.Lookup, bool) {
+	if l.j.plugins == nil {
+		return nil, false
+	}
+	return l.j.plugins.Lookup(name)
+}
+
+// names makes the catalog of a run and, where there is ansible-core, readies its
+// Python for plugins; dirs are the playbooks'. The caller calls end when the run
+// is over.
+func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, end func()) {
+	names = &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
+	if u == nil {
+		return names, func() {}
+	}
+	core := u.Core()
+	opt := plugins.Options{
+		Python: core.Python, Dir: j.dir, Stdout: j.stdout, Routed: names.Routed,
+		Collection: func(name string) bool { return u.CollectionDir(name) != "" },
+		Configured: map[string][]string{
+			"filter": j.config.Strings("DEFAULT_FILTER_PLUGIN_PATH"),
+			"test":   j.config.Strings("DEFAULT_TEST_PLUGIN_PATH"),
+			"lookup": j.config.Strings("DEFAULT_LOOKUP_PLUGIN_PATH"),
+		},
+	}
+	if opt.Python == "" {
+		opt.Path = filepath.Dir(core.Path)
+		python, err := exec.LookPath("python3")
+		if err != nil {
+			return names, func() {}
+		}
+		opt.Python = python
+	}
+	for _, d := range dirs {
+		opt.Collections = append(opt.Collections, filepath.Join(d, "collections"))
+	}
+	j.plugins = plugins.New(opt)
+	names.Dir = j.plugins.AddDir
+	return names, j.plugins.Close
+}

@@ -1,0 +1,368 @@
+# The helper process that runs Python filter, test and lookup plugins. Frames
+# (4 bytes of length, big endian, then JSON) come on descriptor 3 and go out on
+# descriptor 4; see doc.go for what they hold. Written for ansible-core 2.17 to
+# 2.21: what a version lacks is looked for, not assumed.
+import base64
+import collections.abc as abc
+import datetime
+import json
+import os
+import struct
+import sys
+
+MAX_FRAME = 64 << 20
+MAX_DEPTH = 200
+
+
+class Gone(Exception):
+    """The controller went away."""
+
+
+class Channel:
+    def __init__(self):
+        os.set_inheritable(3, False)
+        os.set_inheritable(4, False)
+        self.inp = os.fdopen(3, 'rb')
+        self.out = os.fdopen(4, 'wb')
+
+    def _take(self, n):
+        data = self.inp.read(n)
+        if len(data) != n:
+            raise Gone()
+        return data
+
+    def receive(self):
+        (n,) = struct.unpack('>I', self._take(4))
+        if n > MAX_FRAME:
+            raise Gone()
+        return json.loads(self._take(n))
+
+    def send(self, frame):
+        data = json.dumps(frame).encode('ascii')
+        if len(data) > MAX_FRAME:
+            data = json.dumps({'error': [{'class': 'ValueError', 'msg': 'the result of the plugin is over 64 MiB'}]}).encode('ascii')
+        self.out.write(struct.pack('>I', len(data)) + data)
+        self.out.flush()
+
+    def ask(self, what, **more):
+        """Asks the controller while a call goes on; the answer comes next."""
+        self.send(dict(more, ask=what))
+        answer = self.receive()
+        if 'error' in answer:
+            raise AnsibleError(answer['error'])
+        return decode(answer.get('value'))
+
+
+def tagged(name, value):
+    return {'~': name, 'v': value}
+
+
+def encode(v, depth=0):
+    if depth > MAX_DEPTH:
+        raise ValueError('the value is nested too deep')
+    if v is None or v is True or v is False:
+        return v
+    if isinstance(v, str):
+        return str.__str__(v)
+    if isinstance(v, int):
+        return int(v)
+    if isinstance(v, float):
+        return float(v)
+    if is_marker(v):
+        return marker(v)
+    if isinstance(v, (bytes, bytearray)):
+        return tagged('bytes', base64.b64encode(bytes(v)).decode('ascii'))
+    if isinstance(v, datetime.datetime):
+        return tagged('datetime', v.isoformat())
+    if isinstance(v, datetime.date):
+        return tagged('date', v.isoformat())
+    if isinstance(v, abc.Mapping):
+        if all(isinstance(k, str) for k in v) and '~' not in v:
+            return {str.__str__(k): encode(v[k], depth + 1) for k in v}
+        return tagged('dict', [[encode(k, depth + 1), encode(v[k], depth + 1)] for k in v])
+    if isinstance(v, tuple):
+        return tagged('tuple', [encode(i, depth + 1) for i in v])
+    if isinstance(v, (set, frozenset)):
+        return tagged('set', [encode(i, depth + 1) for i in v])
+    if isinstance(v, (abc.Sequence, abc.Iterator, abc.KeysView, abc.ValuesView, abc.ItemsView)):
+        return [encode(i, depth + 1) for i in v]
+    if type(v).__name__ == 'EncryptedString':
+        return str(v)
+    raise TypeError('Type %r is unsupported for variable storage.' % type(v).__name__)
+
+
+def decode(v):
+    if isinstance(v, list):
+        return [decode(i) for i in v]
+    if not isinstance(v, dict):
+        return v
+    if '~' not in v:
+        return {k: decode(i) for k, i in v.items()}
+    kind, inner = v['~'], v.get('v')
+    if kind == 'bytes':
+        return base64.b64decode(inner)
+    if kind == 'datetime':
+        return datetime.datetime.fromisoformat(inner)
+    if kind == 'date':
+        return datetime.date.fromisoformat(inner)
+    if kind == 'dict':
+        return {decode(k): decode(i) for k, i in inner}
+    if kind == 'tuple':
+        return tuple(decode(i) for i in inner)
+    if kind == 'set':
+        return set(decode(i) for i in inner)
+    if kind == 'float':
+        return float(inner)
+    if kind == 'undefined':
+        return undefined(inner)
+    raise ValueError('no value is called %r' % kind)
+
+
+def is_marker(v):
+    return Undefined is not None and isinstance(v, Undefined)
+
+
+def marker(v):
+    hint = getattr(v, '_undefined_message', None) or str(getattr(v, '_undefined_hint', '') or '')
+    return tagged('undefined', hint)
+
+
+def undefined(hint):
+    if UndefinedMarker is not None:
+        return UndefinedMarker(hint=hint)
+    return Undefined(hint=hint)
+
+
+class Vars(dict):
+    """The variables of the task, fetched one by one when they are read."""
+
+    def __init__(self, channel):
+        super().__init__()
+        self._channel = channel
+        self._names = None
+
+    def _all(self):
+        if self._names is None:
+            self._names = dict.fromkeys(self._channel.ask('names'))
+        return self._names
+
+    def __contains__(self, name):
+        return name in self._all()
+
+    def __iter__(self):
+        return iter(self._all())
+
+    def __len__(self):
+        return len(self._all())
+
+    def __getitem__(self, name):
+        if not dict.__contains__(self, name):
+            if name not in self._all():
+                raise KeyError(name)
+            dict.__setitem__(self, name, self._channel.ask('variable', name=name))
+        return dict.__getitem__(self, name)
+
+    def get(self, name, default=None):
+        return self[name] if name in self else default
+
+    def keys(self):
+        return self._all().keys()
+
+    def items(self):
+        return [(k, self[k]) for k in self]
+
+    def values(self):
+        return [self[k] for k in self]
+
+    def copy(self):
+        return {k: self[k] for k in self}
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __or__(self, other):
+        return {**self.copy(), **other}
+
+    def __bool__(self):
+        return True
+
+
+def report(ex):
+    """An exception and what caused it, outermost first."""
+    out = []
+    while ex is not None and len(out) < 10:
+        msg = getattr(ex, '_original_message', None)
+        cause = ex.__cause__ or getattr(ex, 'orig_exc', None)
+        if not isinstance(msg, str) or not isinstance(ex, AnsibleError):
+            msg = str(ex) or type(ex).__name__
+        out.append({'class': type(ex).__name__, 'msg': str.__str__(msg), 'help': getattr(ex, '_help_text', None) or ''})
+        ex = cause
+    return out
+
+
+class Helper:
+    def __init__(self, channel):
+        self.channel = channel
+        self.templar = None
+        self.dirs = set()
+
+    def answer(self, frame):
+        try:
+            return {'value': encode(getattr(self, 'do_' + frame['op'])(frame))}
+        except Gone:
+            raise
+        except Exception as ex:  # a plugin may raise anything
+            source = getattr(ex, 'source', None)
+            if is_marker(source):
+                return {'undefined': marker(source)['v']}
+            if Undefined is not None and isinstance(ex, UndefinedError):
+                return {'undefined': str(ex)}
+            return {'error': report(ex)}
+
+    def do_dirs(self, frame):
+        for d in frame['dirs']:
+            if d not in self.dirs:
+                self.dirs.add(d)
+                loading.add_all_plugin_dirs(d)
+
+    @staticmethod
+    def loader(kind):
+        return {'filter': loading.filter_loader, 'test': loading.test_loader, 'lookup': loading.lookup_loader}[kind]
+
+    def instance(self, kind, name):
+        try:
+            return self.loader(kind).get(name)
+        except KeyError:
+            return None
+
+    def do_find(self, frame):
+        kind = frame['kind']
+        if kind == 'lookup':
+            found = self.loader(kind).get(frame['name'], class_only=True)
+        else:
+            found = self.instance(kind, frame['name'])
+        if found is None:
+            return {'found': False}
+        return {
+            'found': True,
+            'name': getattr(found, 'ansible_name', None) or frame['name'],
+            'markers': bool(getattr(found, 'accept_args_markers', False)),
+        }
+
+    def function(self, kind, name):
+        found = self.instance(kind, name)
+        fn = getattr(found, 'j2_function', None)
+        if fn is None:
+            raise AnsibleError('The %s plugin %r was not found.' % (kind, name))
+        wants = getattr(getattr(fn, 'jinja_pass_arg', None), 'name', None)
+        if wants is None:
+            return fn, ()
+        env = self.environment()
+        first = {'environment': lambda: env, 'context': lambda: env.from_string('').new_context({}),
+                 'eval_context': lambda: EvalContext(env)}[wants]()
+        return fn, (first,)
+
+    def environment(self):
+        t = self.template_engine({})
+        env = getattr(getattr(t, '_engine', None), 'environment', None) or getattr(t, 'environment', None)
+        return env
+
+    def template_engine(self, variables):
+        return Templar(loader=self.files(), variables=variables)
+
+    def files(self):
+        return Loader(self.channel)
+
+    def do_filter(self, frame):
+        fn, first = self.function('filter', frame['name'])
+        out = fn(*first, *[decode(a) for a in frame['args']], **{k: decode(v) for k, v in frame['kwargs'].items()})
+        if isinstance(out, (abc.Iterator, abc.ItemsView, abc.KeysView, abc.ValuesView, range)):
+            out = list(out)
+        return out
+
+    def do_test(self, frame):
+        fn, first = self.function('test', frame['name'])
+        out = fn(*first, *[decode(a) for a in frame['args']], **{k: decode(v) for k, v in frame['kwargs'].items()})
+        return out if is_marker(out) or isinstance(out, bool) else {'type': repr(type(out)), 'truth': bool(out)}
+
+    def do_lookup(self, frame):
+        variables = Vars(self.channel)
+        loader = self.files()
+        loader.set_basedir(frame['basedir'])
+        plugin = loading.lookup_loader.get(frame['name'], loader=loader, templar=Templar(loader=loader, variables=variables))
+        if plugin is None:
+            raise AnsibleError('The lookup plugin %r was not found.' % frame['name'])
+        out = plugin.run([decode(t) for t in frame['terms']], variables=variables,
+                         **{k: decode(v) for k, v in frame['kwargs'].items()})
+        if isinstance(out, (str, bytes)) or not isinstance(out, abc.Sequence):
+            raise TypeError('returned %s instead of %s' % (type(out), list))
+        return list(out)
+
+
+def quiet(channel):
+    """Messages of plugins go to the controller, which shows them."""
+
+    def warning(self, msg, *args, **kwargs):
+        channel.send({'note': 'warning', 'msg': str(msg)})
+
+    def deprecated(self, msg, version=None, removed=False, date=None, collection_name=None, **kwargs):
+        if removed:
+            raise AnsibleError(str(msg))
+        channel.send({'note': 'deprecated', 'msg': str(msg), 'version': str(version or date or ''), 'plugin': str(collection_name or '')})
+
+    def verbose(self, msg, host=None, caplevel=2):
+        channel.send({'note': 'verbose', 'level': caplevel + 1, 'msg': str(msg)})
+
+    Display.warning = warning
+    Display.deprecated = deprecated
+    Display.verbose = verbose
+    for n, name in enumerate(('v', 'vv', 'vvv', 'vvvv', 'vvvvv', 'vvvvvv')):
+        setattr(Display, name, lambda self, msg, host=None, n=n: verbose(self, msg, host, n))
+
+
+def main():
+    channel = Channel()
+    start = channel.receive()
+    if start.get('path'):
+        sys.path.insert(0, start['path'])
+    names = globals()
+    from ansible.errors import AnsibleError
+    from ansible.parsing.dataloader import DataLoader
+    from ansible.parsing.vault import is_encrypted
+    from ansible.plugins import loader as loading
+    from ansible.template import Templar
+    from ansible.utils.display import Display
+    from jinja2 import Undefined, UndefinedError
+    from jinja2.nodes import EvalContext
+    try:
+        from ansible._internal._templating._jinja_common import UndefinedMarker
+    except ImportError:
+        UndefinedMarker = None
+
+    class Loader(DataLoader):
+        def __init__(self, channel):
+            super().__init__()
+            self._channel = channel
+
+        def _decrypt_if_vault_data(self, b_data, *args, **kwargs):
+            if not is_encrypted(b_data):
+                return b_data, False
+            return self._channel.ask('decrypt', data=base64.b64encode(b_data).decode('ascii')), True
+
+    names.update(AnsibleError=AnsibleError, loading=loading, Templar=Templar, Display=Display, Undefined=Undefined,
+                 UndefinedError=UndefinedError, EvalContext=EvalContext, UndefinedMarker=UndefinedMarker, Loader=Loader)
+    quiet(channel)
+    loading.init_plugin_loader(start.get('collections') or [])
+    helper = Helper(channel)
+    channel.send({'value': None})
+    while True:
+        channel.send(helper.answer(channel.receive()))
+
+
+try:
+    main()
+except (Gone, KeyboardInterrupt):
+    pass
