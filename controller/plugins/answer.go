@@ -55,12 +55,17 @@ func notes(sink fault.Sink) serve {
 
 func note(sink fault.Sink, frame *value.Dict) {
 	msg, _ := frame.Str("msg")
+	help, _ := frame.Str("help")
 	switch kind, _ := frame.Str("note"); kind {
 	case "warning":
-		sink.Warning(&fault.Error{Msg: msg})
+		e := &fault.Error{Msg: msg, Help: help}
+		if chain, ok := frame.Lookup("chain").(*value.List); ok && chain.Len() > 0 {
+			e.Cause = exceptions(chain.Items)
+		}
+		sink.Warning(e)
 	case "deprecated":
 		d := fault.Deprecation{}
-		d.Msg = msg
+		d.Msg, d.Help = msg, help
 		d.Version, _ = frame.Str("version")
 		d.Plugin, _ = frame.Str("plugin")
 		sink.Deprecated(d)

@@ -4,6 +4,7 @@
 # 2.21: what a version lacks is looked for, not assumed.
 import base64
 import collections.abc as abc
+import contextlib
 import datetime
 import json
 import os
@@ -266,37 +267,52 @@ class Helper:
         return fn, (first,)
 
     def environment(self):
-        t = self.template_engine({})
-        env = getattr(getattr(t, '_engine', None), 'environment', None) or getattr(t, 'environment', None)
-        return env
+        t = self.outside()
+        return getattr(getattr(t, '_engine', None), 'environment', None) or getattr(t, 'environment', None)
 
-    def template_engine(self, variables):
-        return Templar(loader=self.files(), variables=variables)
+    def outside(self):
+        """A templar without variables, for filters and tests."""
+        if self.templar is None:
+            self.templar = Templar(loader=self.files(), variables={})
+        return self.templar
 
     def files(self):
         return Loader(self.channel)
 
+    def context(self, templar):
+        """What plugins of 2.19 and newer find around them: the render that calls them."""
+        engine = getattr(templar, '_engine', None)
+        if TemplateContext is None or engine is None:
+            return contextlib.nullcontext()
+        return TemplateContext(template_value='', templar=engine, options=TemplateOptions.DEFAULT)
+
+    def apply(self, kind, frame):
+        fn, first = self.function(kind, frame['name'])
+        args, kwargs = [decode(a) for a in frame['args']], {k: decode(v) for k, v in frame['kwargs'].items()}
+        with self.context(self.outside()):
+            return fn(*first, *args, **kwargs)
+
     def do_filter(self, frame):
-        fn, first = self.function('filter', frame['name'])
-        out = fn(*first, *[decode(a) for a in frame['args']], **{k: decode(v) for k, v in frame['kwargs'].items()})
+        out = self.apply('filter', frame)
         if isinstance(out, (abc.Iterator, abc.ItemsView, abc.KeysView, abc.ValuesView, range)):
             out = list(out)
         return out
 
     def do_test(self, frame):
-        fn, first = self.function('test', frame['name'])
-        out = fn(*first, *[decode(a) for a in frame['args']], **{k: decode(v) for k, v in frame['kwargs'].items()})
+        out = self.apply('test', frame)
         return out if is_marker(out) or isinstance(out, bool) else {'type': repr(type(out)), 'truth': bool(out)}
 
     def do_lookup(self, frame):
         variables = Vars(self.channel)
         loader = self.files()
         loader.set_basedir(frame['basedir'])
-        plugin = loading.lookup_loader.get(frame['name'], loader=loader, templar=Templar(loader=loader, variables=variables))
+        templar = Templar(loader=loader, variables=variables)
+        plugin = loading.lookup_loader.get(frame['name'], loader=loader, templar=templar)
         if plugin is None:
             raise AnsibleError('The lookup plugin %r was not found.' % frame['name'])
-        out = plugin.run([decode(t) for t in frame['terms']], variables=variables,
-                         **{k: decode(v) for k, v in frame['kwargs'].items()})
+        terms, kwargs = [decode(t) for t in frame['terms']], {k: decode(v) for k, v in frame['kwargs'].items()}
+        with self.context(templar):
+            out = plugin.run(terms, variables=variables, **kwargs)
         if isinstance(out, (str, bytes)) or not isinstance(out, abc.Sequence):
             raise TypeError('returned %s instead of %s' % (type(out), list))
         return list(out)
@@ -305,18 +321,26 @@ class Helper:
 def quiet(channel):
     """Messages of plugins go to the controller, which shows them."""
 
-    def warning(self, msg, *args, **kwargs):
-        channel.send({'note': 'warning', 'msg': str(msg)})
+    def warning(self, msg, formatted=False, help_text=None, **kwargs):
+        channel.send({'note': 'warning', 'msg': str(msg), 'help': str(help_text or '')})
 
-    def deprecated(self, msg, version=None, removed=False, date=None, collection_name=None, **kwargs):
+    def error_as_warning(self, msg, exception, help_text=None, **kwargs):
+        chain = report(exception)
+        if not msg:
+            msg, chain = chain[0]['msg'], chain[1:]
+        channel.send({'note': 'warning', 'msg': str(msg), 'help': str(help_text or ''), 'chain': chain})
+
+    def deprecated(self, msg, version=None, removed=False, date=None, collection_name=None, help_text=None, **kwargs):
         if removed:
             raise AnsibleError(str(msg))
-        channel.send({'note': 'deprecated', 'msg': str(msg), 'version': str(version or date or ''), 'plugin': str(collection_name or '')})
+        channel.send({'note': 'deprecated', 'msg': str(msg), 'help': str(help_text or ''),
+                      'version': str(version or date or ''), 'plugin': str(collection_name or '')})
 
     def verbose(self, msg, host=None, caplevel=2):
         channel.send({'note': 'verbose', 'level': caplevel + 1, 'msg': str(msg)})
 
     Display.warning = warning
+    Display.error_as_warning = error_as_warning
     Display.deprecated = deprecated
     Display.verbose = verbose
     for n, name in enumerate(('v', 'vv', 'vvv', 'vvvv', 'vvvvv', 'vvvvvv')):
@@ -342,6 +366,12 @@ def main():
     except ImportError:
         UndefinedMarker = None
 
+    try:
+        from ansible._internal._templating._utils import TemplateContext
+        from ansible._internal._templating._engine import TemplateOptions
+    except ImportError:
+        TemplateContext = TemplateOptions = None
+
     class Loader(DataLoader):
         def __init__(self, channel):
             super().__init__()
@@ -353,7 +383,8 @@ def main():
             return self._channel.ask('decrypt', data=base64.b64encode(b_data).decode('ascii')), True
 
     names.update(AnsibleError=AnsibleError, loading=loading, Templar=Templar, Display=Display, Undefined=Undefined,
-                 UndefinedError=UndefinedError, EvalContext=EvalContext, UndefinedMarker=UndefinedMarker, Loader=Loader)
+                 UndefinedError=UndefinedError, EvalContext=EvalContext, UndefinedMarker=UndefinedMarker, Loader=Loader,
+                 TemplateContext=TemplateContext, TemplateOptions=TemplateOptions)
     quiet(channel)
     loading.init_plugin_loader(start.get('collections') or [])
     helper = Helper(channel)
