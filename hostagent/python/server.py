@@ -12,6 +12,7 @@ import atexit
 import gc
 import io
 import json
+import locale
 import os
 import select
 import signal
@@ -67,9 +68,80 @@ def package_dirs():
     return seen
 
 
+class Quiet(object):
+    """Stands in for the syslog module while the server rehearses."""
+    LOG_USER = LOG_INFO = 0
+
+    def openlog(self, *unused):
+        pass
+
+    syslog = openlog
+
+
+def rehearse():
+    """Goes once through what every module does at its start and end, so that children find caches filled, code
+    specialised and lazy imports done instead of doing each anew. The state it leaves is put back."""
+    import ansible.module_utils.basic as basic
+    names = ('_ANSIBLE_ARGS', '_ANSIBLE_PROFILE', '_PARSED_MODULE_ARGS', 'syslog', 'has_journal')
+    saved = dict((n, getattr(basic, n)) for n in names if hasattr(basic, n))
+    environ, stdout, was = dict(os.environ), sys.stdout, locale.setlocale(locale.LC_ALL)
+    os.environ['LC_ALL'] = 'C'
+    try:
+        for unused in range(8):  # as often as the interpreter wants before it specialises code
+            basic._ANSIBLE_ARGS = json.dumps({'ANSIBLE_MODULE_ARGS': {
+                'text': 'a', 'number': '1', 'flag': 'yes', 'list': 'a,b', 'sub': {'text': 'b'}, 'mode': '0644',
+                '_ansible_check_mode': False, '_ansible_no_log': False, '_ansible_diff': False, '_ansible_verbosity': 0,
+            }}).encode()
+            if '_ANSIBLE_PROFILE' in saved:
+                basic._ANSIBLE_PROFILE = 'legacy'
+            if 'syslog' in saved:
+                basic.syslog = Quiet()
+            basic.has_journal = False
+            sys.stdout = io.StringIO()
+            try:
+                basic.AnsibleModule(
+                    argument_spec=dict(
+                        text=dict(type='str', choices=['a', 'b'], aliases=['name']), number=dict(type='int', default=3),
+                        flag=dict(type='bool', default=False), list=dict(type='list', elements='str'),
+                        sub=dict(type='dict', options=dict(text=dict(type='str', required=True))), path=dict(type='path'),
+                        secret=dict(type='str', no_log=True)),
+                    supports_check_mode=True, add_file_common_args=True, required_one_of=[['text', 'path']],
+                ).exit_json(changed=False, rc=0, stdout='a', list=['a', 1, None, True, {'b': 1.5}])
+            except SystemExit:
+                pass
+    except Exception:
+        pass  # another core, which wants it otherwise: children are slower
+    finally:
+        for name, val in saved.items():
+            setattr(basic, name, val)
+        sys.stdout = stdout
+        os.environ.clear()
+        os.environ.update(environ)
+        locale.setlocale(locale.LC_ALL, was)
+
+
+def fill(keep):
+    """Takes up the room between the objects that are there, so that what a child makes lies together in pages of its
+    own: a page that it shares with the server is copied at the first touch."""
+    if sys.implementation.name != 'cpython':
+        return
+    pool = (16 << 10) if sys.version_info >= (3, 10) else (4 << 10)
+    makers = {16: object, 32: lambda: int('2147483648')}
+    for size in range(16, 513, 16):
+        make = makers.get(size) or (lambda n=size - sys.getsizeof(b''): bytes(n))
+        for unused in range(8192):
+            it = make()
+            keep.append(it)
+            if id(it) % pool == 48:  # the first of an untouched pool
+                break
+
+
 class Server(object):
     def __init__(self, control, base, idle):
         self.control = control
+        self.environ = None  # that of the last request
+        self.keep = []
+        self.streams = streams()
         self.base = base
         self.idle = idle
         self.children = {}  # pid -> (request id, start)
@@ -135,8 +207,33 @@ class Server(object):
                 path = os.path.join(self.base, *name.split('.'))
                 if os.path.exists(path + '.py') or os.path.exists(os.path.join(path, '__init__.py')):
                     try_import(name)
+        self.settle()
+
+    def settle(self):
+        """Makes what was imported cheap to share."""
         gc.collect()
+        fill(self.keep)
         gc.freeze()
+
+    def surround(self, env):
+        """The server takes on the environment and locale of its children: they inherit both."""
+        if env == self.environ:
+            return
+        self.environ = env
+        env = dict((os.fsencode(k), os.fsencode(v)) for k, v in env)
+        tz = os.environ.get('TZ')
+        for key in list(os.environb):
+            if key not in env:
+                del os.environb[key]
+        for key, val in env.items():
+            if os.environb.get(key) != val:
+                os.environb[key] = val
+        if os.environ.get('TZ') != tz:
+            time.tzset()
+        try:
+            locale.setlocale(locale.LC_ALL, '')
+        except locale.Error:
+            pass  # the module finds out
 
     def reap(self):
         while self.children:
@@ -164,6 +261,7 @@ class Server(object):
         code = None
         if not req.get('isolate'):
             code = self.load(req['path'], req['fqn'])
+        self.surround(req.pop('env'))
         start = time.monotonic()
         try:
             pid = os.fork()
@@ -177,6 +275,7 @@ class Server(object):
         status = 1
         try:
             self.become_child(fds)
+            sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
             status = run(req, code, self.base)
         except BaseException:
             try:
@@ -234,24 +333,16 @@ class Server(object):
 
 
 def streams():
-    sys.stdin = io.TextIOWrapper(open(0, 'rb', closefd=False), encoding='utf-8', errors='surrogateescape')
-    sys.stdout = io.TextIOWrapper(open(1, 'wb', closefd=False), encoding='utf-8', errors='surrogateescape')
-    sys.stderr = io.TextIOWrapper(open(2, 'wb', closefd=False), encoding='utf-8', errors='backslashreplace', line_buffering=True)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    """The standard streams of a child, made before it is there: they are what its descriptors 0 to 2 will be."""
+    return (
+        io.TextIOWrapper(open(0, 'rb', closefd=False), encoding='utf-8', errors='surrogateescape'),
+        io.TextIOWrapper(open(1, 'wb', closefd=False), encoding='utf-8', errors='surrogateescape'),
+        io.TextIOWrapper(open(2, 'wb', closefd=False), encoding='utf-8', errors='backslashreplace', line_buffering=True),
+    )
 
 
 def surroundings(req):
-    """Environment, umask, working directory and limits of the sub-task."""
-    tz = os.environ.get('TZ')
-    env = dict((os.fsencode(k), os.fsencode(v)) for k, v in req['env'])
-    for key in list(os.environb):
-        if key not in env:
-            del os.environb[key]
-    for key, val in env.items():
-        if os.environb.get(key) != val:
-            os.environb[key] = val
-    if os.environ.get('TZ') != tz:
-        time.tzset()
+    """Umask, working directory and limits of the sub-task."""
     if req['umask'] >= 0:
         os.umask(req['umask'])
     for cwd in (req['cwd'] or os.path.expanduser('~'), '/'):
@@ -290,7 +381,6 @@ def search_path(req, base):
 
 
 def run(req, code, base):
-    streams()
     surroundings(req)
     search_path(req, base)
     sys.argv = [req['path']]
@@ -393,9 +483,9 @@ def start():
     for name in PRELOAD:
         if not try_import(name) and name == PRELOAD[0]:
             __import__(name)  # the reason, on stderr
-    gc.collect()
-    gc.freeze()
+    rehearse()
     server = Server(control, base, idle)
+    server.settle()
     server.send(ready=True, version='%d.%d.%d' % sys.version_info[:3], executable=sys.executable)
     server.serve()
 
