@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff race lint fuzz golden docs bench bench-templates conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores race lint fuzz golden docs bench bench-templates conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -38,6 +38,9 @@ e2e: build reference ## end to end on real systemd hosts (root) besides the proc
 diff: build reference ## results, output and hosts beside ansible-core's on two systemd hosts (root, half an hour; VOLANT_DIFF_ONLY=^copy for a part)
 	@mkdir -p $(CACHE)/diff
 	@VOLANT_SYSTEMD_LAB=1 VOLANT_DIFF=1 VOLANT_DIFF_CACHE=$(CACHE)/diff VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -count=1 -timeout 3h -run 'TestDiff$$' ./e2e
+
+cores: build reference ## every way a Python module runs, with ansible-core 2.17 to 2.21 and every Python 3.7+ of this machine
+	@scripts/cores.sh
 
 race: ## the tests under the race detector
 	CGO_ENABLED=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -race -timeout 30m $(PKG)

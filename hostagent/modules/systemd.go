@@ -46,7 +46,7 @@ type unit struct {
 }
 
 // systemd is the systemd_service module: what is already as asked costs one
-// `systemctl show`.
+// `systemctl show` the first time, and a question over the bus afterwards.
 func systemd(ctx context.Context, c *call, a *systemdArgs) (Result, error) {
 	bin, ok := c.binPath("systemctl")
 	if !ok {
@@ -121,7 +121,7 @@ func (u *unit) daemon(verb string) error {
 func (u *unit) look() error {
 	u.initd = fileExists(sysvScript(u.name))
 	isUnit := false
-	r, err := u.ctl("show", u.name)
+	r, err := u.show()
 	if err != nil {
 		return err
 	}

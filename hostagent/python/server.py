@@ -448,10 +448,9 @@ def main(req, code):
         if hasattr(basic, '_ANSIBLE_PROFILE'):
             raise RuntimeError('New-style module did not handle its own exit.')
     except Exception as ex:
-        try:
-            from ansible.module_utils._internal._ansiballz import _loader as loader
-        except ImportError:
-            raise ex
+        loader = sys.modules.get('ansible.module_utils._internal._ansiballz._loader')  # imported at the start where there is one
+        if loader is None:
+            raise
         loader._handle_exception(ex, 'legacy')
 
 
