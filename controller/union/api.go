@@ -35,7 +35,7 @@ type Module struct {
 	Short   string // last component, as the user knows it: "copy"
 	Path    string // file on the controller
 	FQN     string // dotted Python name it runs under: "ansible.modules.copy"
-	Builtin bool   // the found core's own file: a native module may stand in
+	Builtin bool   // the found core's own file, or a known collection's: a native module may stand in
 	Style   Style
 	Shebang string     // first line without "#!", empty when there is none
 	Hash    stage.Hash // of the file

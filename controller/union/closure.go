@@ -50,12 +50,15 @@ func (u *Union) build(f *found, scope Scope) (*Module, error) {
 		u.built[k] = b
 	}
 	u.mu.Unlock()
-	b.once.Do(func() { b.err = u.buildModule(&b.mod, f, k.fqn, utils) })
+	b.once.Do(func() {
+		b.err = u.buildModule(&b.mod, f, k.fqn, utils)
+		b.native = u.nativeMayStandIn(f)
+	})
 	if b.err != nil {
 		return nil, b.err
 	}
 	m := b.mod
-	m.Builtin = f.builtin && (u.opt.Python == nil || !u.opt.Python(m.Short))
+	m.Builtin = (f.builtin || b.native) && (u.opt.Python == nil || !u.opt.Python(m.Short))
 	return &m, nil
 }
 

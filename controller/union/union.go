@@ -38,9 +38,10 @@ type buildKey struct {
 
 // built is the part of a Module that depends on files only.
 type built struct {
-	once sync.Once
-	mod  Module
-	err  error
+	native bool // a native may stand in
+	once   sync.Once
+	mod    Module
+	err    error
 }
 
 // New returns a Union for the installed core. It reads only its cache.

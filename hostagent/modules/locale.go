@@ -2,8 +2,10 @@ package modules
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,4 +104,36 @@ func (a *localeArchive) has(name string) bool {
 		a.names, a.size, a.mtime = head[:n], info.Size(), info.ModTime()
 	}
 	return bytes.Contains(a.names, []byte("\x00"+name+"\x00"))
+}
+
+// parsableOnce keeps what parsable found: a host's locales change rarely.
+var parsableOnce struct {
+	sync.Mutex
+	name string
+	at   time.Time
+}
+
+// parsable is get_best_parsable_locale: the locale in which words are read.
+func (e *Env) parsable(ctx context.Context) string {
+	parsableOnce.Lock()
+	defer parsableOnce.Unlock()
+	if parsableOnce.name != "" && time.Since(parsableOnce.at) < time.Minute {
+		return parsableOnce.name
+	}
+	found := "C"
+	if bin, ok := e.binPath("locale"); ok {
+		if r, err := e.run(ctx, &command{argv: []string{bin, "-a"}}); err == nil && r.rc == 0 {
+			have := strings.Fields(string(r.stdout))
+			for _, l := range []string{"C.utf8", "C.UTF-8", "en_US.utf8", "en_US.UTF-8"} {
+				if slices.Contains(have, l) {
+					found = l
+					break
+				}
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		parsableOnce.name, parsableOnce.at = found, time.Now()
+	}
+	return found
 }
