@@ -56,7 +56,7 @@ chaos: ## random faults against real agents: every sub-task ran once or is repor
 
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./controller/compile -update
-	$(GO) test ./cmd/... -run 'Document$$' -update
+	$(GO) test ./cmd/... ./bootstrap -run 'Document$$' -update
 
 docs: build ## man pages of every program in dist/man
 	@for program in volant volant-agent volant-lab volant-corpus; do bin/$$program manual --man dist/man || exit 1; done

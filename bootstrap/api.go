@@ -28,18 +28,33 @@ type Options struct {
 	User           string        // ansible_user; "": ssh_config, then LocalUser
 	Password       string        // ansible_password; "" disables password and keyboard-interactive, as the reference does
 	PrivateKeyFile string        // ansible_ssh_private_key_file; ~ is expanded
+	PrivateKey     string        // ansible_ssh_private_key: the key itself, unencrypted or with Passphrase
+	Passphrase     string        // ansible_ssh_private_key_passphrase
+	PKCS11Provider string        // ansible_ssh_pkcs11_provider; only the system's ssh has it
+	PasswordPrompt string        // ansible_sshpass_prompt: how the host asks for the password; "": as OpenSSH does
 	SSHArgs        string        // ansible_ssh_args
 	CommonArgs     string        // ansible_ssh_common_args
 	ExtraArgs      string        // ansible_ssh_extra_args
 	NoHostKeyCheck bool          // host_key_checking = False: like StrictHostKeyChecking=no
 	Timeout        time.Duration // connect timeout, TCP and handshake each; 0: 10 s
 	Retries        int           // ansible_ssh_retries: further attempts after a failed connect
+	SSH            string        // SSHNative, SSHOpen or SSHAuto, which is the same as ""
+	Executable     string        // ansible_ssh_executable; "": ssh
 
 	// The controller's surroundings, filled by cmd: nothing below it reads the environment.
 	HomeDir   string // of the user who runs the controller: ~/.ssh, ~ in paths
 	LocalUser string // name of that user
 	AuthSock  string // SSH_AUTH_SOCK; "" for none
+	// Kerberos says that the user has a ticket: GSSAPI could log in.
+	Kerberos bool
+	// Askpass is this program, for the system's ssh to ask for secrets: started
+	// with AskpassEnv set it has to call AnswerAskpass. "": nothing is answered.
+	Askpass string
+	// Ask asks the user for a passphrase or PIN; nil: nobody is there.
+	Ask func(ctx context.Context, prompt string) (string, error)
 
+	// Told is told, for those who ask for more words, who logs in and why; nil: nobody.
+	Told   func(text string)
 	Log    *slog.Logger // nil discards
 	Shared *Shared      // nil: files are read anew for each Dial
 }

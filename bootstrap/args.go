@@ -9,13 +9,15 @@ import (
 type sshArgs struct {
 	options    [][2]string // -o and the short options that mean one: keyword in lower case, value; the first of a keyword wins
 	configFile string      // -F; "none" for no file at all
+	beyond     string      // a short option that only the system's ssh has; "" for none
 }
 
 // Short options of ssh that stand for a keyword, and those that take a value that does not matter here.
 var (
 	shortKeywords = map[byte]string{'i': "identityfile", 'p': "port", 'l': "user", 'J': "proxyjump", 'b': "bindaddress"}
 	shortIgnored  = "BcDEeILmOQRSwW"
-	flagKeywords  = map[byte][2]string{'4': {"addressfamily", "inet"}, '6': {"addressfamily", "inet6"}}
+	shortBeyond   = "IcmwBK"
+	flagKeywords  = map[byte][2]string{'4': {"addressfamily", "inet"}, '6': {"addressfamily", "inet6"}, 'A': {"forwardagent", "yes"}, 'a': {"forwardagent", "no"}}
 )
 
 // parseArgs reads ssh arguments as the reference splits them (like a shell) and as ssh reads them.
@@ -34,6 +36,9 @@ func parseArgs(text string, into *sshArgs) error {
 			if kv, ok := flagKeywords[c]; ok {
 				into.options = append(into.options, kv)
 				continue
+			}
+			if strings.IndexByte(shortBeyond, c) >= 0 && into.beyond == "" {
+				into.beyond = "-" + string(c)
 			}
 			keyword := shortKeywords[c]
 			if keyword == "" && c != 'o' && c != 'F' && !strings.ContainsRune(shortIgnored, rune(c)) {

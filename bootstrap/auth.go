@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,38 +22,84 @@ type authenticator struct {
 	notes   []string // lines for the message when the host refuses us
 	offered []string // methods the host allows, as far as seen
 	agent   net.Conn // kept open while its signers are used; nil for none
+
+	ctx      context.Context                                          //nolint:containedctx // of the one login this is for
+	ask      func(ctx context.Context, prompt string) (string, error) // the clock of the login stands still meanwhile; nil for nobody
+	shared   *Shared
+	answered map[string]bool // questions that got the password
 }
 
 // errNoPassword ends an attempt: the host takes passwords, we have none.
 var errNoPassword = errors.New("no password given")
 
+// methods are the ways to log in, in the order that is asked for.
 func (a *authenticator) methods() []ssh.AuthMethod {
-	var m []ssh.AuthMethod
+	ways := map[string]ssh.AuthMethod{}
 	if a.s.publicKey {
-		m = append(m, ssh.PublicKeysCallback(func() ([]ssh.Signer, error) {
+		ways["publickey"] = ssh.PublicKeysCallback(func() ([]ssh.Signer, error) {
 			a.offered = append(a.offered, "publickey")
 			return a.signers(), nil
-		}))
+		})
 	}
-	m = append(m, ssh.PasswordCallback(func() (string, error) {
-		a.offered = append(a.offered, "password")
-		if a.s.password == "" {
-			return "", errNoPassword
-		}
-		return a.s.password, nil
-	}))
-	if a.s.password != "" {
-		m = append(m, ssh.KeyboardInteractive(func(_, _ string, questions []string, echo []bool) ([]string, error) {
-			answers := make([]string, len(questions))
-			for i := range questions {
-				if !echo[i] {
-					answers[i] = a.s.password
-				}
+	if a.s.passwords {
+		ways["password"] = ssh.PasswordCallback(func() (string, error) {
+			a.offered = append(a.offered, "password")
+			if a.s.password == "" {
+				return "", errNoPassword
 			}
-			return answers, nil
-		}))
+			return a.s.password, nil
+		})
+	}
+	if a.s.interactive && (a.s.password != "" || a.ask != nil) {
+		ways["keyboard-interactive"] = ssh.KeyboardInteractive(a.answers)
+	}
+	order := a.s.preferred
+	if len(order) == 0 {
+		order = []string{"publickey", "password", "keyboard-interactive"}
+		if a.s.password == "" { // nothing to say but what the user does
+			order = []string{"publickey", "keyboard-interactive", "password"}
+		}
+	}
+	var m []ssh.AuthMethod
+	for _, name := range order {
+		if w := ways[name]; w != nil {
+			m = append(m, w)
+			delete(ways, name)
+		}
 	}
 	return m
+}
+
+// answers replies to keyboard-interactive: the password where it is asked for,
+// what the user says to every other question.
+func (a *authenticator) answers(name, instruction string, questions []string, echo []bool) ([]string, error) {
+	answers := make([]string, len(questions))
+	for i, q := range questions {
+		switch {
+		case a.s.password != "" && (asksPassword(q, a.s.passwordPrompt) || a.ask == nil && !echo[i] && a.s.passwordPrompt == ""):
+			if a.answered[q] { // refused: saying it again locks accounts
+				return nil, errNoPassword
+			}
+			if a.answered == nil {
+				a.answered = map[string]bool{}
+			}
+			a.answered[q] = true
+			answers[i] = a.s.password
+		case a.ask != nil:
+			text := strings.TrimSpace(strings.Join([]string{name, instruction}, "\n"))
+			said, err := a.ask(a.ctx, clip(strings.TrimLeft(text+"\n("+a.s.user+"@"+a.s.hostName+") "+q, "\n"), 1000))
+			if err != nil {
+				return nil, errNoPassword
+			}
+			answers[i] = said
+		default:
+			return nil, errNoPassword
+		}
+	}
+	if len(questions) > 0 {
+		a.offered = append(a.offered, "keyboard-interactive")
+	}
+	return answers, nil
 }
 
 // close ends the conversation with ssh-agent.
@@ -68,6 +115,11 @@ func (a *authenticator) signers() []ssh.Signer {
 	held := a.agentSigners()
 	var first, files []ssh.Signer
 	used := map[string]bool{}
+	if a.s.privateKey != "" {
+		if s := a.givenKey(); s != nil {
+			files = append(files, a.certified("", s)...)
+		}
+	}
 	for _, id := range a.s.identities {
 		signer, public := a.keyFile(id, held)
 		if public != nil {
@@ -77,13 +129,13 @@ func (a *authenticator) signers() []ssh.Signer {
 			}
 			if s := held[wire]; s != nil {
 				used[wire] = true
-				first = append(first, s)
+				first = append(first, a.certified(id.path, s)...)
 				continue
 			}
 			used[wire] = true
 		}
 		if signer != nil {
-			files = append(files, signer)
+			files = append(files, a.certified(id.path, signer)...)
 		}
 	}
 	if !a.s.identitiesOnly {
@@ -168,24 +220,61 @@ func (a *authenticator) keyFile(id identity, held map[string]ssh.Signer) (signer
 		if locked.PublicKey != nil {
 			public = locked.PublicKey
 		}
-		if public == nil || held[string(public.Marshal())] == nil {
-			note("The key %s needs a passphrase: add it to ssh-agent with ssh-add, it cannot be asked for here.", id.path)
+		if public != nil && held[string(public.Marshal())] != nil {
+			return nil, public
 		}
-		return nil, public
+		signer, why := a.unlock(id.path, pem[:n])
+		if signer == nil {
+			note("%s", why)
+			return nil, public
+		}
+		return signer, signer.PublicKey()
 	case err != nil:
 		note("Load key %q: error in libcrypto", id.path)
 		return nil, public
 	}
-	if b, err := os.ReadFile(id.path + "-cert.pub"); err == nil {
-		if k, _, _, _, err := ssh.ParseAuthorizedKey(b); err == nil {
-			if cert, ok := k.(*ssh.Certificate); ok {
-				if s, err := ssh.NewCertSigner(cert, signer); err == nil {
-					return s, nil
-				}
+	return signer, signer.PublicKey()
+}
+
+// givenKey is the key that a variable holds.
+func (a *authenticator) givenKey() ssh.Signer {
+	pem := []byte(strings.TrimSpace(a.s.privateKey) + "\n")
+	signer, err := ssh.ParsePrivateKey(pem)
+	var locked *ssh.PassphraseMissingError
+	if errors.As(err, &locked) {
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(pem, []byte(a.s.passphrase))
+	}
+	if err != nil {
+		a.notes = append(a.notes, "The key in ansible_ssh_private_key cannot be used: "+strings.TrimPrefix(err.Error(), "ssh: "))
+		return nil
+	}
+	return signer
+}
+
+// certified is a key with the certificates there are for it, which go first:
+// those of CertificateFile, and one that lies beside the key.
+func (a *authenticator) certified(path string, signer ssh.Signer) []ssh.Signer {
+	files := a.s.certificates
+	if path != "" {
+		files = append(files[:len(files):len(files)], path+"-cert.pub")
+	}
+	var out []ssh.Signer
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil || len(b) > 1<<20 {
+			continue
+		}
+		k, _, _, _, err := ssh.ParseAuthorizedKey(b)
+		if err != nil {
+			continue
+		}
+		if cert, ok := k.(*ssh.Certificate); ok {
+			if s, err := ssh.NewCertSigner(cert, signer); err == nil { // of this key
+				out = append(out, s)
 			}
 		}
 	}
-	return signer, signer.PublicKey()
+	return append(out, signer)
 }
 
 // denied is the message when the host refused all of it.

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"sync"
-
-	"golang.org/x/crypto/ssh"
 )
 
 // maxOutput bounds what Run keeps of each stream.
@@ -19,7 +16,7 @@ const maxOutput = 64 << 20
 // Client is a logged-in SSH connection to one host. Close it when the agent
 // has been reached; it serves one call at a time.
 type Client struct {
-	ssh      *ssh.Client
+	ssh      remote
 	via      *Client // the jump host it goes through; nil for none
 	s        *settings
 	log      *slog.Logger
@@ -44,20 +41,19 @@ func (c *Client) Run(ctx context.Context, command string, stdin io.Reader) (Outp
 }
 
 func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit int) (Output, error) {
-	var sess *ssh.Session
+	var sess channel
 	full := make(chan struct{})
 	over := sync.OnceFunc(func() { close(full) })
 	stdout, stderr := &bounded{limit: limit, full: over}, &bounded{limit: limit, full: over}
 	opened, done := make(chan struct{}), make(chan error, 1)
 	go func() { // ends with the command, or with the connection
 		var err error
-		if sess, err = c.ssh.NewSession(); err != nil {
-			done <- viaSSH(KindConnect, err, "opening a session: %v", err)
+		if sess, err = c.ssh.open(); err != nil {
+			done <- opening(err)
 			return
 		}
 		close(opened)
-		sess.Stdin, sess.Stdout, sess.Stderr = stdin, stdout, stderr
-		done <- sess.Run(command)
+		done <- sess.run(command, stdin, stdout, stderr)
 	}()
 	var err error
 	select {
@@ -72,7 +68,7 @@ func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit
 	default:
 	}
 	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
-	var exit *ssh.ExitError
+	var exit *exitError
 	var e *Error
 	switch {
 	case err != nil && err == ctx.Err(), errors.As(err, &e): //nolint:errorlint // set from ctx.Err above
@@ -82,20 +78,25 @@ func (c *Client) run(ctx context.Context, command string, stdin io.Reader, limit
 	case err == nil || errors.Is(err, io.EOF): // EOF: the command ended well before it had read all of stdin
 		return out, nil
 	case errors.As(err, &exit):
-		if out.Code = exit.ExitStatus(); exit.Signal() != "" {
-			out.Code = 128 + signals[exit.Signal()]
-		}
+		out.Code = exit.code
 		return out, nil
 	}
 	return out, viaSSH(KindConnect, err, "the connection ended while a command ran: %v", err)
 }
 
-var signals = map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15}
+// opening is a session that could not be opened.
+func opening(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return viaSSH(KindConnect, err, "opening a session: %v", err)
+}
 
 // dialHost is the host part of the address to dial over UDP.
 func (c *Client) dialHost() string {
 	if c.direct {
-		if host, _, err := net.SplitHostPort(c.ssh.RemoteAddr().String()); err == nil {
+		if host := c.ssh.host(); host != "" {
 			return host
 		}
 	}

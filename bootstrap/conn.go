@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -10,18 +11,41 @@ import (
 	"time"
 )
 
-// firstByte is a connection that remembers whether the other side said anything.
+// firstByte is a connection that remembers whether the other side said
+// anything, and how that began.
 type firstByte struct {
 	net.Conn
-	got atomic.Bool
+	got  atomic.Bool
+	mu   sync.Mutex // guards head
+	head []byte
 }
+
+// crowdedWords are how a server that has too many logins going on begins.
+var crowdedWords = [][]byte{[]byte("Exceeded MaxStartups"), []byte("Not allowed at this time")}
 
 func (f *firstByte) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
 	if n > 0 {
 		f.got.Store(true)
+		f.mu.Lock()
+		if room := 64 - len(f.head); room > 0 {
+			f.head = append(f.head, p[:min(n, room)]...)
+		}
+		f.mu.Unlock()
 	}
 	return n, err
+}
+
+// crowded tells that the server had no place for us, which passes.
+func (f *firstByte) crowded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range crowdedWords {
+		if bytes.HasPrefix(f.head, w) {
+			return true
+		}
+	}
+	return !f.got.Load()
 }
 
 // commandConn is a ProxyCommand's standard input and output as a connection.

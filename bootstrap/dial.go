@@ -20,7 +20,8 @@ import (
 
 const (
 	maxJumps     = 8
-	hurriedTries = 4 // connections that a busy sshd (MaxStartups) closed before it said a word are tried again
+	hurriedTries = 12              // connections that a busy sshd (MaxStartups) closed before it said a word are tried again
+	hurriedPause = 2 * time.Second // between the later of them, at most half as much again
 )
 
 // Dial connects to the host and logs in, within the connect timeout for each of
@@ -51,7 +52,39 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 }
 
+// dialOnce logs in by our own client or by the system's ssh.
 func dialOnce(ctx context.Context, o Options, depth int) (*Client, error) {
+	if depth > 0 {
+		return dialNative(ctx, o, depth)
+	}
+	switch o.SSH {
+	case SSHNative:
+		return dialNative(ctx, o, depth)
+	case SSHOpen:
+		return dialOpen(ctx, o)
+	}
+	why := needsOpen(o, o.Shared)
+	if why == "" {
+		return dialNative(ctx, o, depth)
+	}
+	if o.Executable == "" && !openThere() {
+		o.Log.Warn("There is no ssh program on this machine; trying without", "host", o.Host, "needed_for", why)
+		return dialNative(ctx, o, depth)
+	}
+	if o.Told != nil {
+		o.Told(fmt.Sprintf("<%s> SSH: logging in with the system's ssh, for %s", o.Host, why))
+	}
+	return dialOpen(ctx, o)
+}
+
+// hurriedAfter is the pause behind the try-th hurried connection: it grows, and
+// is never the same for two hosts, or jump host and target meet again.
+func hurriedAfter(try int) time.Duration {
+	pause := min(100*time.Millisecond<<min(try-1, 10), hurriedPause)
+	return pause/2 + rand.N(pause)
+}
+
+func dialNative(ctx context.Context, o Options, depth int) (*Client, error) {
 	s, err := resolve(o, o.Shared)
 	if err != nil {
 		return nil, viaSSH(KindConfig, err, "%v", err)
@@ -76,7 +109,7 @@ func dialOnce(ctx context.Context, o Options, depth int) (*Client, error) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration(try)*100*time.Millisecond + rand.N(300*time.Millisecond)):
+		case <-time.After(hurriedAfter(try)):
 		}
 	}
 }
@@ -106,8 +139,8 @@ func dialJumps(ctx context.Context, o Options, jumps []string, depth int) (*Clie
 	if len(jumps) > 1 {
 		words = append(words, "-J", quote(strings.Join(jumps[:len(jumps)-1], ",")))
 	}
-	hop.CommonArgs = strings.Join(words, " ")
-	return dialOnce(ctx, hop, depth+1)
+	hop.CommonArgs, hop.Ask = strings.Join(words, " "), o.Ask
+	return dialNative(ctx, hop, depth+1)
 }
 
 // splitJump reads [user@]host[:port] or an ssh:// URI.
@@ -140,7 +173,7 @@ func login(ctx context.Context, o Options, s *settings, via *Client) (c *Client,
 	if err != nil {
 		return nil, false, err
 	}
-	auth := &authenticator{s: s}
+	auth := &authenticator{s: s, ctx: ctx, shared: o.Shared}
 	defer auth.close()
 	deadline := time.Now().Add(s.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
@@ -148,6 +181,15 @@ func login(ctx context.Context, o Options, s *settings, via *Client) (c *Client,
 	}
 	timer := time.AfterFunc(time.Until(deadline), func() { conn.Close() }) // channels of a jump host know no deadlines
 	defer timer.Stop()
+	if s.ask != nil {
+		auth.ask = func(ctx context.Context, prompt string) (string, error) {
+			timer.Stop()
+			defer timer.Reset(s.timeout)
+			ctx, cancel := context.WithTimeout(ctx, askWithin)
+			defer cancel()
+			return s.ask(ctx, prompt)
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	config := &ssh.ClientConfig{User: s.user, Auth: auth.methods(), HostKeyCallback: check.callback, HostKeyAlgorithms: check.algorithms(),
@@ -165,12 +207,12 @@ func login(ctx context.Context, o Options, s *settings, via *Client) (c *Client,
 		case len(auth.offered) > 0:
 			return nil, false, auth.denied(err)
 		}
-		return nil, !began.got.Load() && time.Now().Before(deadline), s.handshakeError(err, began.got.Load(), !time.Now().Before(deadline))
+		return nil, began.crowded() && time.Now().Before(deadline), s.handshakeError(err, began.got.Load(), !time.Now().Before(deadline))
 	}
 	if check.changed {
 		o.Log.Warn("The SSH host key is not the known one; accepted because host key checking is off", "address", check.address())
 	}
-	return &Client{ssh: ssh.NewClient(sc, channels, requests), s: s, log: o.Log, hostKey: check.seen.Marshal(), verified: check.verified,
+	return &Client{ssh: native{ssh.NewClient(sc, channels, requests)}, s: s, log: o.Log, hostKey: check.seen.Marshal(), verified: check.verified,
 		direct: via == nil && s.proxyCommand == ""}, false, nil
 }
 
@@ -183,13 +225,21 @@ func connect(ctx context.Context, s *settings, via *Client) (net.Conn, error) {
 	tctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if via != nil {
-		conn, err := via.ssh.DialContext(tctx, "tcp", addr)
+		hop, ok := via.ssh.(native)
+		if !ok {
+			return nil, viaSSH(KindConfig, nil, "a jump host that is not reached by our own client")
+		}
+		conn, err := hop.dial(tctx, addr)
 		if err != nil {
 			return nil, viaSSH(KindConnect, err, "channel 0: open failed: connect failed: %v\r\nstdio forwarding failed", err)
 		}
 		return conn, nil
 	}
-	conn, err := (&net.Dialer{}).DialContext(tctx, s.family, addr)
+	var local net.Addr
+	if ip := net.ParseIP(s.bind); ip != nil {
+		local = &net.TCPAddr{IP: ip}
+	}
+	conn, err := (&net.Dialer{LocalAddr: local}).DialContext(tctx, s.family, addr)
 	if err == nil {
 		return conn, nil
 	}

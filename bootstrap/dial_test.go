@@ -7,11 +7,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,6 +236,40 @@ func TestNoServer(t *testing.T) {
 			e := refused(t, Options{Host: tc.host, Port: tc.port, User: "u", CommonArgs: "-F none", Timeout: 1500 * time.Millisecond, HomeDir: t.TempDir()})
 			if e.Kind != tc.kind || !strings.HasPrefix(e.Msg, prefix+tc.want) {
 				t.Errorf("%s: %q", e.Kind, e.Msg)
+			}
+		})
+	}
+}
+
+// TestCrowded: a server that has no place, in the words of old and new OpenSSH,
+// is asked again.
+func TestCrowded(t *testing.T) {
+	for name, words := range map[string]string{"silent": "", "new": "Exceeded MaxStartups\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			var tries atomic.Int32
+			go func() { // ends with the listener
+				for {
+					c, err := ln.Accept()
+					if err != nil {
+						return
+					}
+					if tries.Add(1) > 2 {
+						_, _ = io.WriteString(c, "SSH-1.0-old\r\n") // what no retry helps against
+					} else {
+						_, _ = io.WriteString(c, words)
+					}
+					c.Close()
+				}
+			}()
+			refused(t, Options{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, User: "u", CommonArgs: "-F none", Timeout: 5 * time.Second, HomeDir: t.TempDir()})
+			if n := tries.Load(); n != 3 {
+				t.Errorf("%d connections, want 3", n)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,6 +38,17 @@ type settings struct {
 	timeout               time.Duration
 	password              string
 	publicKey             bool // PubkeyAuthentication
+	passwords             bool // PasswordAuthentication
+	interactive           bool // KbdInteractiveAuthentication
+	preferred             []string
+	certificates          []string // CertificateFile
+	privateKey            string   // a key itself
+	passphrase            string   // of any key
+	passwordPrompt        string   // how the host asks for the password
+	ask                   func(ctx context.Context, prompt string) (string, error)
+	batch                 bool // BatchMode: nobody is asked
+	hash                  bool // HashKnownHosts
+	bind                  string
 }
 
 // identity is a private key file. Default ones are silently skipped when absent.
@@ -122,7 +134,8 @@ func (l *lookup) first(keyword string) string {
 }
 
 func settle(o Options, l lookup) (*settings, error) {
-	s := &settings{alias: o.Host, password: o.Password, timeout: o.Timeout, authSock: o.AuthSock, family: "tcp", publicKey: true}
+	s := &settings{alias: o.Host, password: o.Password, timeout: o.Timeout, authSock: o.AuthSock, family: "tcp", publicKey: true,
+		privateKey: o.PrivateKey, passphrase: o.Passphrase, passwordPrompt: o.PasswordPrompt, ask: o.Ask}
 	if s.user = l.first("User"); s.user == "" {
 		s.user = o.LocalUser
 	}
@@ -160,6 +173,22 @@ func settle(o Options, l lookup) (*settings, error) {
 			s.identities = append(s.identities, identity{filepath.Join(o.HomeDir, ".ssh", name), false})
 		}
 	}
+	for _, f := range l.all("CertificateFile") {
+		if f != "none" {
+			s.certificates = append(s.certificates, expand(f))
+		}
+	}
+	s.passwords = l.first("PasswordAuthentication") != "no"
+	s.interactive = first(l.first("KbdInteractiveAuthentication"), l.first("ChallengeResponseAuthentication")) != "no"
+	if v := l.first("PreferredAuthentications"); v != "" {
+		for m := range strings.SplitSeq(v, ",") {
+			s.preferred = append(s.preferred, strings.TrimSpace(m))
+		}
+	}
+	if s.batch = yes(l.first("BatchMode")); s.batch {
+		s.ask = nil
+	}
+	s.hash, s.bind = yes(l.first("HashKnownHosts")), l.first("BindAddress")
 	s.identitiesOnly = yes(l.first("IdentitiesOnly"))
 	if v := l.first("PubkeyAuthentication"); v != "" {
 		s.publicKey = v != "no"
@@ -209,6 +238,15 @@ func settle(o Options, l lookup) (*settings, error) {
 		s.proxyCommand = strings.NewReplacer("%%", "%", "%h", s.hostName, "%n", o.Host, "%p", strconv.Itoa(s.port), "%r", s.user).Replace(c)
 	}
 	return s, l.err
+}
+
+func first(s ...string) string {
+	for _, v := range s {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 func yes(v string) bool { return v == "yes" || v == "true" }

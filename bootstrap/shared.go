@@ -21,6 +21,12 @@ type Shared struct {
 	mu      sync.Mutex // guards the maps, and additions to known_hosts files
 	configs map[string]*ssh_config.Config
 	known   map[string]*knownhosts.HostKeyDB
+
+	oddMu sync.Mutex // guards odd
+	odd   map[string]*configScan
+
+	keyMu sync.Mutex // guards keys; held while the user is asked, so that nobody is asked twice
+	keys  map[string]*unlocked
 }
 
 func (s *Shared) config(file string) (*ssh_config.Config, error) {
@@ -99,7 +105,7 @@ func tolerant(files []string) (*knownhosts.HostKeyDB, error) {
 }
 
 // remember notes a new host key in the first of files.
-func (s *Shared) remember(files []string, address string, key ssh.PublicKey) error {
+func (s *Shared) remember(files []string, address string, key ssh.PublicKey, hash bool) error {
 	if len(files) == 0 || files[0] == os.DevNull {
 		return nil
 	}
@@ -114,7 +120,11 @@ func (s *Shared) remember(files []string, address string, key ssh.PublicKey) err
 	if err != nil {
 		return fmt.Errorf("noting host key: %w", err)
 	}
-	_, err = fmt.Fprintln(f, xknownhosts.Line([]string{xknownhosts.Normalize(address)}, key))
+	name := xknownhosts.Normalize(address)
+	if hash {
+		name = xknownhosts.HashHostname(name)
+	}
+	_, err = fmt.Fprintln(f, name+" "+strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("noting host key: %w", err)
 	}

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"volant/bootstrap/enrol"
 )
 
@@ -83,7 +81,7 @@ func (c *Client) Transient(ctx context.Context, bins Binaries, e Enrolment) (Age
 // stream is the standard input and output of a command on the host.
 type stream struct {
 	c      *Client
-	sess   *ssh.Session
+	sess   channel
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr *bounded
@@ -98,20 +96,14 @@ func (c *Client) stream(ctx context.Context, script string, input []byte) (*stre
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.ssh.Close() }) // a host that does not answer must not hold us
 	defer stop()
-	sess, err := c.ssh.NewSession()
+	sess, err := c.ssh.open()
 	if err != nil {
-		return nil, viaSSH(KindConnect, err, "opening a session: %v", err)
+		return nil, opening(err)
 	}
 	st := &stream{c: c, sess: sess, stderr: &bounded{limit: maxChatter, full: func() {}}}
-	in, err1 := sess.StdinPipe()
-	out, err2 := sess.StdoutPipe()
-	sess.Stderr = st.stderr
-	err = errors.Join(err1, err2)
+	in, out, err := sess.start(`exec /bin/sh -c 'IFS= read -r l && eval "$l"'`, st.stderr)
 	if err == nil {
 		st.in, st.out = in, bufio.NewReaderSize(out, 64<<10)
-		err = sess.Start(`exec /bin/sh -c 'IFS= read -r l && eval "$l"'`)
-	}
-	if err == nil {
 		_, err = in.Write(append([]byte(script+"\n"), input...))
 	}
 	if err != nil {

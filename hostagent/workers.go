@@ -37,7 +37,7 @@ func keyOf(s *agentSession, b *wire.Become) workerKey {
 		flags = "+" + *b.Flags
 	}
 	k := workerKey{controller: s.key.controller, become: strings.Join(
-		append([]string{b.Method, b.User, b.Exe, flags, b.Chdir}, b.Prompts...), "\x00")}
+		append([]string{b.Method, b.User, b.Exe, flags, b.Chdir, fmt.Sprint(b.Wrap)}, b.Prompts...), "\x00")}
 	if b.Password != "" {
 		k.session = s.key.String()
 		k.become += "\x00" + b.Password // in memory only; another password is another worker
@@ -129,6 +129,7 @@ func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, g
 	}
 	proc, err := p.agent.cfg.Start(ctx, cfg, become.Params{
 		Method: b.Method, User: b.User, Exe: b.Exe, Flags: b.Flags, Password: b.Password, Chdir: b.Chdir, Prompts: b.Prompts,
+		Wrap: b.Wrap, Timeout: time.Duration(b.Timeout) * time.Second,
 	})
 	if err != nil {
 		return nil, err

@@ -62,6 +62,8 @@ type Become struct {
 	Password string   `cbor:"5,keyasint,omitempty"`
 	Chdir    string   `cbor:"6,keyasint,omitempty"`
 	Prompts  []string `cbor:"7,keyasint,omitempty"`
+	Wrap     bool     `cbor:"8,keyasint,omitempty"` // wrap_execution of pbrun and pfexec, alternative_method of sudosu
+	Timeout  int64    `cbor:"9,keyasint,omitempty"` // seconds for a prompt or success; 0: the agent's
 }
 
 // TaskFile is a file the sub-task needs. It is staged under a name of the

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"volant/bootstrap"
 	"volant/cmd/internal/argparse"
 	"volant/controller/events"
 	"volant/controller/fault"
@@ -102,6 +103,12 @@ func main() { os.Exit(run(os.Args)) }
 // run is main without its exit. The first interrupt cancels what runs, the
 // second ends at once.
 func run(argv []string) int {
+	if socket := os.Getenv(bootstrap.AskpassEnv); socket != "" && len(argv) == 2 { // ssh asks through us
+		if err := bootstrap.AnswerAskpass(socket, argv[1], os.Stdout); err != nil {
+			return codeError
+		}
+		return 0
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)

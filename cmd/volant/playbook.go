@@ -371,10 +371,10 @@ func (j *project) login(ctx context.Context, c connectOptions, b becomeOptions) 
 	if c.Timeout > 0 {
 		l.Timeout = time.Duration(c.Timeout) * time.Second
 	}
-	l.Host = j.surroundings
+	l.Host, l.LocalUser = j.surroundings, userName()
 	var err error
 	switch {
-	case c.AskPass:
+	case c.AskPass || cfg.Bool("DEFAULT_ASK_PASS"):
 		l.Password, err = j.askPassword(ctx, "SSH password: ")
 	case first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")) != "":
 		l.Password, err = j.passwordFile(first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")))

@@ -8,13 +8,14 @@ import (
 	"volant/controller/compile"
 	"volant/controller/execute"
 	"volant/controller/playbook"
+	"volant/hostagent/become"
 	"volant/hostagent/modules"
 )
 
 // The plugins of these kinds that there are.
 var (
 	connections = []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"}
-	becomes     = []string{"sudo", "su", "doas", "dzdo", "sudosu", "pfexec", "ksu", "run0"}
+	becomes     = become.Methods()
 	strategies  = []string{"linear", "free", "host_pinned", "debug"}
 	callbacks   = []string{"default", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
 	notifiers   = []string{"tree", "junit", "timer", "profile_tasks", "volant.jsonl"} // beside one of these

@@ -12,8 +12,10 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +76,7 @@ func (t *transports) session(j *project, dir string) (session.Conn, error) {
 	a, err := hostagent.New(hostagent.Config{
 		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(cache, "staging"),
 		Login: func() hostagent.Login { return login },
-		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}},
+		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}, Local: true},
 	})
 	if err != nil {
 		return nil, err
@@ -133,6 +135,44 @@ func (t *transports) Close() {
 func (j *project) surroundings(o *bootstrap.Options) {
 	o.HomeDir, o.LocalUser = j.home, userName()
 	o.AuthSock, _ = j.getenv("SSH_AUTH_SOCK")
+	o.Kerberos = j.kerberos()
+	o.Askpass, _ = os.Executable()
+	o.Ask = j.passphrases()
+	o.Told = func(text string) { j.display.Verbose(1, text) }
+}
+
+// kerberos tells whether the user seems to have a ticket.
+func (j *project) kerberos() bool {
+	cache, ok := j.getenv("KRB5CCNAME")
+	if !ok {
+		cache = fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid())
+	}
+	cache = strings.TrimPrefix(cache, "FILE:")
+	if !strings.HasPrefix(cache, "/") {
+		return ok
+	}
+	_, err := os.Stat(cache)
+	return err == nil
+}
+
+// passphrases asks for passphrases as ssh does: on the terminal, else with the
+// user's SSH_ASKPASS; nil when there is neither.
+func (j *project) passphrases() func(ctx context.Context, prompt string) (string, error) {
+	program, _ := j.getenv("SSH_ASKPASS")
+	require, _ := j.getenv("SSH_ASKPASS_REQUIRE")
+	_, display := j.getenv("DISPLAY")
+	_, wayland := j.getenv("WAYLAND_DISPLAY")
+	graphic := program != "" && require != "never" && (display || wayland || require == "force")
+	if graphic && (j.prompt == nil || require == "force" || require == "prefer") {
+		return func(ctx context.Context, prompt string) (string, error) {
+			out, err := exec.CommandContext(ctx, program, prompt).Output()
+			return strings.TrimRight(string(out), "\r\n"), err
+		}
+	}
+	if j.prompt == nil {
+		return nil
+	}
+	return j.askPassword
 }
 
 func userName() string {

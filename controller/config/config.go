@@ -211,13 +211,7 @@ func (c *Config) Deprecations() []fault.Deprecation {
 // "ssh", option "pipelining") from configuration, or, before that, from the
 // variables and keywords it can be set by. vars and keywords may be nil.
 func (c *Config) Option(kind, plugin, option string, vars, keywords func(string) (any, bool)) (Value, error) {
-	var s *Setting
-	for i := range plugins[kind][plugin] {
-		if plugins[kind][plugin][i].Name == option {
-			s = &plugins[kind][plugin][i]
-			break
-		}
-	}
+	s := PluginOption(kind, plugin, option)
 	if s == nil {
 		return Value{}, fmt.Errorf("no option %q of %s plugin %q is known", option, kind, plugin)
 	}
@@ -247,6 +241,21 @@ func (c *Config) Option(kind, plugin, option string, vars, keywords func(string)
 		c.options[key] = v
 	}
 	return v, err
+}
+
+// PluginOption is one option of a plugin, also of the become plugins of
+// collections that we have; nil when there is none of that name.
+func PluginOption(kind, plugin, option string) *Setting {
+	rows := plugins[kind][plugin]
+	if rows == nil && kind == "become" {
+		rows = collectionBecome[plugin]
+	}
+	for i := range rows {
+		if rows[i].Name == option {
+			return &rows[i]
+		}
+	}
+	return nil
 }
 
 // PluginOptions are the options of one plugin, in the reference's order.

@@ -4,6 +4,8 @@ package config
 var settingsVolant = []Setting{
 	// How an agent lives on a host: installed to stay, or for the run only.
 	{Name: "VOLANT_AGENT", Type: Choices, Default: "resident", Choices: []string{"resident", "transient"}, Env: []string{"VOLANT_AGENT"}, Ini: []Entry{{"volant", "agent"}}, Vars: []string{"volant_agent"}},
+	// Who logs in over SSH: our own client, the system's ssh, or that only where ours cannot do what is asked.
+	{Name: "VOLANT_SSH", Type: Choices, Default: "auto", Choices: []string{"auto", "native", "openssh"}, Env: []string{"VOLANT_SSH"}, Ini: []Entry{{"volant", "ssh"}}, Vars: []string{"volant_ssh"}},
 	// The UDP port agents listen on; 0 lets each choose one above 20000 and keep it.
 	{Name: "VOLANT_AGENT_PORT", Type: Int, Default: int64(0), Env: []string{"VOLANT_AGENT_PORT"}, Ini: []Entry{{"volant", "agent_port"}}, Vars: []string{"volant_agent_port"}},
 	// The address agents listen on; "none" means only through SSH.

@@ -11,7 +11,6 @@ import (
 	"volant/bootstrap"
 	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
-	"volant/controller/playbook"
 	"volant/wire"
 	"volant/wire/value"
 )
@@ -64,15 +63,12 @@ var remotePlugins = map[string]bool{
 // resolveConn decides how the item's host is reached.
 func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 	c := &connection{plugin: first(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh")}
-	become, err := it.becomeOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.become = become
 	short := actions.Short(c.plugin)
 	if short == "local" {
 		c.local = true
-		return c, nil
+		become, err := it.becomeOf(ctx, it.r.opt.Login.LocalUser, 0)
+		c.become = become
+		return c, err
 	}
 	if !remotePlugins[short] {
 		return nil, fmt.Errorf("the connection plugin '%s' was not found", c.plugin)
@@ -81,42 +77,80 @@ func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 	if it.delegate != "" {
 		name = it.r.hostNamed(it.delegate)
 	}
+	o, err := it.sshOptions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if it.r.opt.Login.Host != nil {
+		it.r.opt.Login.Host(&o)
+	}
+	if c.become, err = it.becomeOf(ctx, o.User, o.Timeout+becomePatience); err != nil {
+		return nil, err
+	}
+	c.target = fleet.Target{Name: name, SSH: o}
+	return c, it.agentOf(ctx, &c.target)
+}
+
+// becomePatience is how much longer than a connection becoming a user may take.
+const becomePatience = 2 * time.Second
+
+// sshOptions are how to log in to a host: what the reference's connection
+// plugin ssh would do.
+func (it *item) sshOptions(ctx context.Context, name string) (bootstrap.Options, error) {
+	login := &it.r.opt.Login
 	o := bootstrap.Options{
 		Host:           first(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name),
 		User:           first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser),
-		Password:       first(it.connText(ctx, "ansible_ssh_password", "ansible_ssh_pass", "ansible_password"), it.r.opt.Login.Password),
-		PrivateKeyFile: first(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), it.r.opt.Login.PrivateKey),
-		SSHArgs:        it.connText(ctx, "ansible_ssh_args"),
-		CommonArgs:     first(it.connText(ctx, "ansible_ssh_common_args"), it.r.opt.Login.SSHCommonArgs),
-		ExtraArgs:      first(it.connText(ctx, "ansible_ssh_extra_args"), it.r.opt.Login.SSHExtraArgs),
-		Timeout:        it.r.opt.Login.Timeout,
+		Password:       first(it.connText(ctx, "ansible_ssh_password", "ansible_ssh_pass", "ansible_password"), login.Password),
+		PrivateKeyFile: first(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), login.PrivateKey),
+		Timeout:        login.Timeout,
 		Log:            it.r.opt.Log,
 	}
-	if p := it.connText(ctx, "ansible_ssh_port", "ansible_port"); p != "" {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("Invalid value %q for ansible_port.", p) //nolint:staticcheck // shown to users
+	var err error
+	keep := func(e error) {
+		if err == nil {
+			err = e
 		}
-		o.Port = n
-	} else {
-		o.Port = it.f.port
+	}
+	for _, f := range []struct {
+		to    *string
+		name  string
+		given any
+	}{
+		{&o.SSHArgs, "ssh_args", nil}, {&o.CommonArgs, "ssh_common_args", given(login.SSHCommonArgs)}, {&o.ExtraArgs, "ssh_extra_args", given(login.SSHExtraArgs)},
+		{&o.Executable, "ssh_executable", nil}, {&o.PrivateKey, "private_key", nil}, {&o.Passphrase, "private_key_passphrase", nil},
+		{&o.PKCS11Provider, "pkcs11_provider", nil}, {&o.PasswordPrompt, "sshpass_prompt", nil},
+	} {
+		v, e := it.optionText(ctx, "connection", "ssh", f.name, f.given)
+		*f.to = v
+		keep(e)
+	}
+	var port any
+	if it.f.port != 0 {
+		port = int64(it.f.port)
+	}
+	o.Port, err = it.optionInt(ctx, "connection", "ssh", "port", port)
+	if err != nil || o.Port < 0 || o.Port > 65535 {
+		return o, fmt.Errorf("Invalid value %q for ansible_port.", it.connText(ctx, "ansible_ssh_port", "ansible_port")) //nolint:staticcheck // shown to users
 	}
 	if t := it.connText(ctx, "ansible_ssh_timeout", "ansible_timeout"); t != "" {
 		if n, err := strconv.Atoi(t); err == nil && n > 0 {
 			o.Timeout = time.Duration(n) * time.Second
 		}
 	}
-	if v, ok := it.connVar(ctx, "ansible_ssh_host_key_checking", "ansible_host_key_checking"); ok {
-		b, _ := playbook.ToBool(v)
-		o.NoHostKeyCheck = !b
-	} else if it.r.opt.Config != nil {
-		o.NoHostKeyCheck = !it.r.opt.Config.Bool("HOST_KEY_CHECKING")
+	check, e := it.optionBool(ctx, "connection", "ssh", "host_key_checking")
+	keep(e)
+	o.NoHostKeyCheck = !check
+	o.Retries, e = it.optionInt(ctx, "connection", "ssh", "reconnection_retries", nil)
+	keep(e)
+	o.SSH = it.connText(ctx, "volant_ssh")
+	if c := it.r.opt.Config; o.SSH == "" && c != nil {
+		o.SSH = c.String("VOLANT_SSH")
 	}
-	if it.r.opt.Login.Host != nil {
-		it.r.opt.Login.Host(&o)
+	if !bootstrap.KnownSSH(o.SSH) {
+		return o, fmt.Errorf("Invalid value %q for volant_ssh.", o.SSH) //nolint:staticcheck // shown to users
 	}
-	c.target = fleet.Target{Name: name, SSH: o}
-	return c, it.agentOf(ctx, &c.target)
+	return o, err
 }
 
 // agentOf fills in how the host's agent is wanted: the configuration's
@@ -151,39 +185,6 @@ func (it *item) agentOf(ctx context.Context, t *fleet.Target) error {
 		t.Enrol.TTLSeconds = int64(days) * 24 * 60 * 60
 	}
 	return nil
-}
-
-// becomeOf is who the item's modules run as, nil for the login user.
-func (it *item) becomeOf(ctx context.Context) (*wire.Become, error) {
-	on := it.f.become
-	if v, ok := it.connVar(ctx, "ansible_become"); ok {
-		on, _ = playbook.ToBool(v)
-	}
-	if !on {
-		return nil, nil
-	}
-	b := &wire.Become{
-		Method: first(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo"),
-		User:   first(it.connText(ctx, "ansible_become_user"), it.f.becomeUser, "root"),
-	}
-	b.Method = actions.Short(b.Method)
-	prefix := "ansible_" + b.Method + "_"
-	if u := it.connText(ctx, prefix+"user"); u != "" {
-		b.User = u
-	}
-	b.Password = first(it.connText(ctx, "ansible_become_password", "ansible_become_pass", prefix+"pass"), it.r.opt.Login.BecomePassword)
-	if e := it.connText(ctx, "ansible_become_exe", prefix+"exe"); e != "" {
-		b.Exe = e
-	} else if it.f.becomeExe != nil {
-		b.Exe = *it.f.becomeExe
-	}
-	if v, ok := it.connVar(ctx, "ansible_become_flags", prefix+"flags"); ok {
-		s := text(v)
-		b.Flags = &s
-	} else if it.f.becomeFlags != nil {
-		b.Flags = it.f.becomeFlags
-	}
-	return b, nil
 }
 
 // decide returns the item's connection, decided once.

@@ -65,7 +65,7 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 		t.TaskFile = it.task.Pos.File
 	}
 	if become {
-		if b, err := it.becomeOf(ctx); err == nil && b != nil {
+		if b, err := it.becomeOf(ctx, "", 0); err == nil && b != nil {
 			t.BecomeUser = b.User
 		}
 	}

@@ -72,6 +72,7 @@ type Login struct {
 	BecomeMethod, BecomeUser     string
 	Password, BecomePassword     string
 	KnownHosts                   string
+	LocalUser                    string                     // who runs the controller, and what is local
 	Host                         func(o *bootstrap.Options) // last word on how a host is reached; may be nil
 }
 

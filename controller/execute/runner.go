@@ -35,6 +35,7 @@ type Runner struct {
 	unreachable map[string]bool
 	startDone   bool
 	tasks       atomic.Uint32
+	options     pluginOptions
 }
 
 // New returns a Runner.

@@ -27,7 +27,11 @@ type Params struct {
 	Flags    *string  // become_flags; nil: the method's default
 	Password string   // never logged, never in argv or environment; "": none
 	Chdir    string   // ansible_sudo_chdir
-	Prompts  []string // ansible_su_prompt_l10n
+	Prompts  []string // localized_prompts of su, doas and ksu
+	// Wrap is wrap_execution of pbrun and pfexec, alternative_method of sudosu.
+	Wrap bool
+	// Timeout is for a prompt or success; 0: the Config's.
+	Timeout time.Duration
 }
 
 // Error is a failure to become, in the reference's words.
@@ -53,6 +57,8 @@ type Config struct {
 	Timeout time.Duration // for prompt or success; 0: 12 s, as the reference (10 + 2)
 	Env     []string      // environment for the become command; nil: the agent's
 	Log     *slog.Logger  // nil discards
+	// Local words failures as the connection "local" of the reference does.
+	Local bool
 
 	public []string // where a copy may lie that every user can run; nil: publicDirs
 }

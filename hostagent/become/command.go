@@ -3,7 +3,9 @@ package become
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,15 +19,20 @@ type plan struct {
 	missing []string       // a password is needed
 	asks    bool           // the method always asks: without a password there is no point in waiting
 	tty     bool           // the password is read from the controlling terminal
+	// password says that a prompt is expected and can be answered.
+	password bool
 }
 
 // method is one become plugin: defaults and how its command line is put together.
-// Facts from the reference's plugins/become and the collection community.general.
+// Facts from the reference's plugins/become and the collections community.general
+// and containers.podman.
 type method struct {
 	exe, flags    string
 	fail, missing []string
-	asks          bool
+	nobody        bool // no user is named unless one is given
+	asks          bool // the method always asks: without a password there is no point in waiting
 	tty           bool // reads the password from the terminal
+	echoes        bool // input and output pass through a terminal of its making
 	prompt        func(id string, p Params) *regexp.Regexp
 	build         func(c pieces) string
 }
@@ -36,12 +43,21 @@ type pieces struct {
 	wrapped                  string // /bin/sh -c 'echo MARK ; exec ...'
 	echo                     string // 'echo MARK ; exec ...', quoted
 	password                 bool
+	wrap                     bool // the plugin's option wrap_exe, or alt_method
 }
 
+// command is the command itself, through a shell where that is asked for.
+func (c pieces) command() string {
+	if c.wrap {
+		return c.wrapped
+	}
+	return c.echo
+}
+
+var sudoMissing = []string{"Sorry, a password is required to run sudo", "sudo: a password is required"}
+
 var methods = map[string]method{
-	"sudo": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."},
-		missing: []string{"Sorry, a password is required to run sudo", "sudo: a password is required"},
-		prompt:  keyed("sudo"),
+	"sudo": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."}, missing: sudoMissing, prompt: keyed("sudo"),
 		build: func(c pieces) string {
 			return join(c.exe, withoutN(c), quotedPrompt(c), userFlag(c), c.wrapped)
 		}},
@@ -51,30 +67,55 @@ var methods = map[string]method{
 			return join(c.exe, c.flags, c.user, "-c", quote(c.wrapped))
 		}},
 	"doas": {exe: "doas", fail: []string{"Permission denied", "doas: Authentication failed"}, missing: []string{"Authorization required", "Authentication required"}, tty: true,
-		prompt: func(string, Params) *regexp.Regexp { return doasPrompt },
+		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, doasPrompt) },
 		build: func(c pieces) string {
-			if !c.password && !hasFlag(c.flags, "-n") {
+			if !c.password && !strings.Contains(c.flags, "-n") {
 				c.flags = join(c.flags, "-n")
 			}
 			return join(c.exe, c.flags, userFlag(c), c.wrapped)
 		}},
 	"dzdo": {exe: "dzdo", flags: "-H -S -n", fail: []string{"Sorry, try again."}, prompt: keyed("dzdo"),
-		build: func(c pieces) string { return join(c.exe, withoutN(c), quotedPrompt(c), userFlag(c), c.wrapped) }},
-	"sudosu": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."},
-		missing: []string{"Sorry, a password is required to run sudo", "sudo: a password is required"},
-		prompt:  keyed("sudo"),
+		build: func(c pieces) string { return join(c.exe, bareN(c), quotedPrompt(c), userFlag(c), c.wrapped) }},
+	"sudosu": {exe: "sudo", flags: "-H -S -n", fail: []string{"Sorry, try again."}, missing: sudoMissing, prompt: keyed("sudo"),
 		build: func(c pieces) string {
-			return join(c.exe, withoutN(c), quotedPrompt(c), "su -l", c.user, c.wrapped)
+			command := c.wrapped
+			if c.wrap {
+				command = "-c " + c.echo
+			}
+			return join("sudo", bareN(c), quotedPrompt(c), "su -l", c.user, command)
 		}},
-	"pfexec": {exe: "pfexec", flags: "-H -S -n", build: func(c pieces) string { return join(c.exe, c.flags, c.wrapped) }},
+	"pfexec": {exe: "pfexec", flags: "-H -S -n", build: func(c pieces) string { return join(c.exe, c.flags, c.command()) }},
 	"ksu": {exe: "ksu", fail: []string{"Password incorrect"}, missing: []string{"No password given"},
-		prompt: func(string, Params) *regexp.Regexp { return ksuPrompt },
+		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, ksuPrompt) },
 		build:  func(c pieces) string { return join(c.exe, c.user, c.flags, "-e", c.wrapped) }},
-	"run0": {exe: "run0", build: func(c pieces) string { return join(c.exe, "--user="+c.user, c.flags, c.wrapped) }},
+	"pbrun": {exe: "pbrun", nobody: true, tty: true, prompt: said("Password:"),
+		build: func(c pieces) string { return join(c.exe, c.flags, userFlag(c), c.command()) }},
+	"pmrun": {exe: "pmrun", tty: true, prompt: said("Enter UPM user password:"),
+		build: func(c pieces) string { return join(c.exe, c.flags, quote(c.wrapped)) }},
+	"sesu": {exe: "sesu", flags: "-H -S -n", nobody: true, fail: []string{"Sorry, try again with sesu."}, missing: []string{"Sorry, try again with sesu."},
+		tty: true, prompt: said("Please enter your password:"),
+		build: func(c pieces) string { return join(c.exe, c.flags, c.user, "-c", c.wrapped) }},
+	"machinectl": {exe: "machinectl", nobody: true, fail: polkitFail, tty: true, echoes: true, prompt: said("Password:"),
+		build: func(c pieces) string { return join(c.exe, "-q shell", c.flags, c.user+"@", c.wrapped) }},
+	"run0": {exe: "run0", fail: polkitFail, tty: true, prompt: said("Password:"),
+		build: func(c pieces) string { return join(c.exe, "--user="+c.user, c.flags, c.wrapped) }},
+	"podman_unshare": {exe: "sudo", fail: []string{"Sorry, try again."}, missing: sudoMissing, prompt: keyed("sudo podman unshare"),
+		build: func(c pieces) string {
+			if c.user == "root" {
+				return join("podman unshare", c.wrapped)
+			}
+			return join(c.exe, "-iu "+c.user, quotedPrompt(c), "-- podman unshare", c.wrapped)
+		}},
 }
 
+// polkitFail is what polkit's agent on a terminal says.
+var polkitFail = []string{"==== AUTHENTICATION FAILED ===="}
+
+// Methods are the names of all methods there are.
+func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
+
 var (
-	doasPrompt = regexp.MustCompile(`doas \([^)]*\) ?[^:\n]*password:`)
+	doasPrompt = regexp.MustCompile(`doas \([^)]*\) ?[^:\n]*password:|(?m:^Password:)`)
 	ksuPrompt  = regexp.MustCompile(`Kerberos password for [^@\n]*@[^:\n]*:`)
 )
 
@@ -92,6 +133,32 @@ func suPrompt(words []string) *regexp.Regexp {
 		quoted[i] = regexp.QuoteMeta(w)
 	}
 	return regexp.MustCompile(`(?i)(?:` + strings.Join(quoted, "|") + `)\s*[:：]`)
+}
+
+// said is a prompt that is always the same.
+func said(text string) func(string, Params) *regexp.Regexp {
+	re := regexp.MustCompile(regexp.QuoteMeta(text))
+	return func(string, Params) *regexp.Regexp { return re }
+}
+
+// anyOf is what patterns of the user's match at the beginning of a line, else
+// the method's own. A pattern that is none in our syntax is taken as it stands.
+func anyOf(patterns []string, own *regexp.Regexp) *regexp.Regexp {
+	if len(patterns) == 0 {
+		return own
+	}
+	alternatives := make([]string, len(patterns))
+	for i, p := range patterns {
+		if _, err := regexp.Compile(p); err != nil {
+			p = regexp.QuoteMeta(p)
+		}
+		alternatives[i] = "(?:" + p + ")"
+	}
+	re, err := regexp.Compile("(?m:^)(?:" + strings.Join(alternatives, "|") + ")")
+	if err != nil {
+		return own
+	}
+	return re
 }
 
 func keyed(name string) func(string, Params) *regexp.Regexp {
@@ -126,21 +193,29 @@ func newPlan(p Params, argv []string) (*plan, error) {
 	if p.Flags != nil {
 		c.flags = *p.Flags
 	}
-	if c.user == "" {
+	if c.user == "" && !m.nobody {
 		c.user = "root"
 	}
+	c.wrap = p.Wrap
 	if m.prompt != nil && c.password {
-		pl.prompt = m.prompt(id, p)
+		pl.prompt, pl.password = m.prompt(id, p), true
 		pl.tty = m.tty
-		c.prompt = promptText(m.exe, id)
+		c.prompt = promptText(m.asker(name), id)
 	} else if m.asks {
 		pl.prompt = m.prompt(id, p)
+	}
+	if m.echoes {
+		pl.tty = true
 	}
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		words[i] = quote(a)
 	}
-	c.echo = quote("echo " + pl.mark + " ; exec " + strings.Join(words, " "))
+	begin := "echo "
+	if m.echoes { // before the mark: nothing is sent until that is seen
+		begin = "stty raw -echo ; echo "
+	}
+	c.echo = quote(begin + pl.mark + " ; exec " + strings.Join(words, " "))
 	c.wrapped = "/bin/sh -c " + c.echo
 	if name == "sudo" && p.Chdir != "" {
 		c.exe = "cd " + quote(p.Chdir) + " && " + c.exe
@@ -159,8 +234,29 @@ func join(words ...string) string {
 	return strings.Join(used, " ")
 }
 
+// asker is who a prompt of our making says asks.
+func (m method) asker(name string) string {
+	if name == "podman_unshare" {
+		return "sudo podman unshare"
+	}
+	return m.exe
+}
+
 // userFlag and the executable stay unquoted, as in the reference: people put options there.
-func userFlag(c pieces) string { return "-u " + c.user }
+func userFlag(c pieces) string {
+	if c.user == "" {
+		return ""
+	}
+	return "-u " + c.user
+}
+
+// bareN is the flags with every "-n" cut out, as two methods do it.
+func bareN(c pieces) string {
+	if !c.password {
+		return c.flags
+	}
+	return strings.TrimSpace(strings.ReplaceAll(c.flags, "-n", ""))
+}
 
 func quotedPrompt(c pieces) string {
 	if c.prompt == "" {
@@ -187,15 +283,6 @@ func withoutN(c pieces) string {
 		kept = append(kept, f)
 	}
 	return strings.Join(kept, " ")
-}
-
-func hasFlag(flags, want string) bool {
-	for f := range strings.FieldsSeq(flags) {
-		if f == want {
-			return true
-		}
-	}
-	return false
 }
 
 var safe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)

@@ -19,6 +19,7 @@ import (
 
 const (
 	defaultTimeout = 12 * time.Second // the reference's 10 s and 2 more
+	localTimeout   = 10 * time.Second // the same of its connection "local"
 	maxPreamble    = 64 << 10         // what may come before the mark
 	keptStderr     = 8 << 10
 	exitGrace      = time.Second // from closed stdin to TERM, and from that to KILL
@@ -55,13 +56,16 @@ func Start(ctx context.Context, cfg Config, p Params) (Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Local {
+		pl.fail, pl.missing = nil, nil
+	}
 	w, err := start(ctx, cfg, p, pl)
 	var e *Error
-	if errors.As(err, &e) && e.Exited && !pl.tty && strings.Contains(e.Stderr, "you must have a tty") { // sudo's requiretty
+	if errors.As(err, &e) && (e.Exited || cfg.Local) && !pl.tty && strings.Contains(e.Stderr, "you must have a tty") { // sudo's requiretty
 		pl.tty = true
 		w, err = start(ctx, cfg, p, pl)
 	}
-	if errors.As(err, &e) && e.Exited && p.Password == "" && !plain(cfg.Env) {
+	if errors.As(err, &e) && e.Exited && !cfg.Local && p.Password == "" && !plain(cfg.Env) {
 		return nil, inEnglish(ctx, cfg, p, pl, e)
 	}
 	if err != nil {
@@ -95,6 +99,19 @@ func inEnglish(ctx context.Context, cfg Config, p Params, pl *plan, e *Error) er
 		return again
 	}
 	return e
+}
+
+// timeout is how long a method may take to ask or to succeed.
+func (p Params) timeout(cfg Config) time.Duration {
+	for _, t := range []time.Duration{p.Timeout, cfg.Timeout} {
+		if t > 0 {
+			return t
+		}
+	}
+	if cfg.Local {
+		return localTimeout
+	}
+	return defaultTimeout
 }
 
 func userOf(p Params) string {
@@ -160,25 +177,31 @@ func start(ctx context.Context, cfg Config, p Params, pl *plan) (*process, error
 			_, _ = io.Copy(&watcher{plan: pl, tell: tell}, w.tty.outer)
 		}()
 	}
-	timeout := cfg.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
+	timeout := p.timeout(cfg)
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
+	answered := false
 	fail := func(e *Error) (*process, error) {
 		w.kill()
 		<-read
 		e.Stdout, e.Stderr = preamble.String(), w.Stderr()
+		if cfg.Local {
+			e.Msg = localText("Duplicate become password prompt encountered", pl, answered, e)
+		}
 		return nil, e
 	}
 	timedOut := func() (*process, error) {
 		w.kill()
 		<-read
+		if cfg.Local {
+			e := &Error{Timeout: true, Stdout: preamble.String(), Stderr: w.Stderr()}
+			e.Msg = localText("Timed out", pl, answered, e)
+			return nil, e
+		}
 		msg := fmt.Sprintf("Timeout (%ds) waiting for privilege escalation prompt: %s", int(timeout/time.Second), preamble.String())
 		return nil, &Error{Msg: strings.TrimRight(msg, " \r\n"), Timeout: true, Stderr: w.Stderr()}
 	}
-	for answered := false; ; {
+	for {
 		select {
 		case <-ctx.Done():
 			w.kill()
@@ -209,10 +232,31 @@ func start(ctx context.Context, cfg Config, p Params, pl *plan) (*process, error
 			case sawMissing:
 				return fail(&Error{Msg: "Missing " + pl.method + " password"})
 			case sawEnd:
-				return w.ended(pl, &preamble, signs)
+				w, err := w.ended(pl, &preamble, signs)
+				if e := (*Error)(nil); cfg.Local && errors.As(err, &e) {
+					e.Exited, e.Msg = false, localText("Premature end of stream", pl, answered, e)
+				}
+				return w, err
 			}
 		}
 	}
+}
+
+// localText says what the connection "local" of the reference says: it takes
+// no word of a method's for a refusal.
+func localText(reason string, pl *plan, answered bool, e *Error) string {
+	msg := reason + " waiting for become success"
+	if pl.password && !answered {
+		msg += " or become password prompt"
+	}
+	msg += "."
+	if e.Stdout != "" {
+		msg += "\n>>> Standard Output\n" + e.Stdout
+	}
+	if e.Stderr != "" {
+		msg += "\n>>> Standard Error\n" + e.Stderr
+	}
+	return msg
 }
 
 // closed is a clock that has run out.

@@ -158,29 +158,6 @@ func TestStartFails(t *testing.T) {
 	})
 }
 
-func TestCommandLines(t *testing.T) {
-	argv := []string{"/opt/my agent", "worker"}
-	for name, tc := range map[string]struct {
-		p    Params
-		want string
-	}{
-		"sudo":          {Params{}, `sudo -H -S -n -u root /bin/sh -c 'echo MARK ; exec '"'"'/opt/my agent'"'"' worker'`},
-		"sudo password": {Params{Password: "x", User: "bob"}, `sudo -H -S -p "[sudo via ansible, key=ID] password:" -u bob /bin/sh -c 'echo MARK ; exec '"'"'/opt/my agent'"'"' worker'`},
-		"sudo chdir":    {Params{Chdir: "/a b", Flags: new("")}, `cd '/a b' && sudo -u root /bin/sh -c 'echo MARK ; exec '"'"'/opt/my agent'"'"' worker'`},
-		"su":            {Params{Method: "su", User: "bob"}, `su bob -c '/bin/sh -c '"'"'echo MARK ; exec '"'"'"'"'"'"'"'"'/opt/my agent'"'"'"'"'"'"'"'"' worker'"'"''`},
-		"doas":          {Params{Method: "community.general.doas"}, `doas -n -u root /bin/sh -c 'echo MARK ; exec '"'"'/opt/my agent'"'"' worker'`},
-	} {
-		pl, err := newPlan(tc.p, argv)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := strings.NewReplacer(pl.mark, "MARK", strings.TrimPrefix(pl.mark, "BECOME-SUCCESS-"), "ID").Replace(pl.line)
-		if got != tc.want {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, tc.want)
-		}
-	}
-}
-
 func TestReachable(t *testing.T) {
 	cfg, _ := setup(t) // below a directory of mode 0700
 	if err := os.Chmod(filepath.Dir(cfg.Binary), 0o700); err != nil {
