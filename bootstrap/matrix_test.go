@@ -339,7 +339,7 @@ func (b *bench) hostCertificate() string {
 		b.t.Fatal(err)
 	}
 	cert := strings.TrimSpace(string(b.sign(b.t, key, b.options("h1").Host, ssh.HostCert)))
-	return fmt.Sprintf(`echo '%s' > /etc/ssh/ssh_host_ed25519_key-cert.pub; echo 'HostCertificate /etc/ssh/ssh_host_ed25519_key-cert.pub' > /etc/ssh/sshd_config.d/a-cert.conf; systemctl reload ssh`, cert)
+	return fmt.Sprintf(`echo '%s' > /etc/ssh/ssh_host_ed25519_key-cert.pub; echo 'HostCertificate /etc/ssh/ssh_host_ed25519_key-cert.pub' > /etc/ssh/sshd_config.d/a-cert.conf; systemctl reload ssh; sleep 0.5`, cert)
 }
 
 // TestMatrix puts an agent on a real host in every situation, by our own client
