@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff cores race lint fuzz golden docs bench bench-templates conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores race lint fuzz golden docs bench bench-data bench-templates conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -63,6 +63,9 @@ docs: build ## man pages of every program in dist/man
 
 bench: build reference ## volant beside ansible-core with pipelining on two systemd hosts (root)
 	@scripts/bench.sh
+
+bench-data: build reference ## large directories and files beside ansible-core on a systemd host (root; FILES=n SCALE=x ONLY=regexp)
+	@scripts/bench-data.sh
 
 bench-templates: reference ## a template rendered here, by Jinja2 and by ansible-core, as a table
 	@VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test ./controller/template/difftest -run TestSpeed -count=1 -v -args -difftest.speed

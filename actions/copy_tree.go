@@ -35,57 +35,12 @@ func (c *copier) copyTree(ctx context.Context, top string, slash bool) (Result, 
 		return nil, err
 	}
 	c.follow = len(t.dirs) == 0 && option(c.args, "follow", false)
-	changed := false
-	var last Result
-	step := func(res Result, err error) (stop Result, _ error) {
-		if err != nil {
-			return nil, err
-		}
-		if res == nil {
-			return nil, nil
-		}
-		if res.Bool("failed") {
-			return invocation(c.Run, res), nil
-		}
-		last = res
-		changed = changed || res.Bool("changed")
-		return nil, nil
+	last, failed, changed, err := c.batcher(t).run(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, f := range t.files {
-		src, err := c.Controller.Open(f.from, option(c.args, "decrypt", true))
-		if err != nil {
-			return nil, err
-		}
-		if stop, err := step(c.copyFile(ctx, src, f.to)); stop != nil || err != nil {
-			return stop, err
-		}
-	}
-	for _, d := range t.dirs {
-		args := c.fileModuleArgs()
-		args.Set("path", joinPath(c.dest, d.to))
-		args.Set("state", "directory")
-		args.Set("mode", c.args.Lookup("directory_mode"))
-		args.Set("recurse", false)
-		args.Delete("src")
-		if stop, err := step(c.Host.Module(ctx, "ansible.legacy.file", args)); stop != nil || err != nil {
-			return stop, err
-		}
-	}
-	for _, l := range t.links {
-		args := c.fileModuleArgs()
-		args.Set("path", joinPath(c.dest, l.to))
-		args.Set("src", l.from)
-		args.Set("state", "link")
-		args.Set("force", true)
-		if len(t.dirs) > 0 {
-			args.Set("follow", false)
-		}
-		if m, _ := args.Str("mode"); m == "preserve" {
-			args.Delete("mode")
-		}
-		if stop, err := step(c.Host.Module(ctx, "ansible.legacy.file", args)); stop != nil || err != nil {
-			return stop, err
-		}
+	if failed != nil {
+		return invocation(c.Run, failed), nil
 	}
 	if last != nil && len(t.files) == 1 {
 		if p, ok := last.Get("path"); ok && !last.Has("dest") {

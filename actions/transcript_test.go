@@ -23,7 +23,7 @@ import (
 //
 //	-- task --        {"action": ..., "args": {...}, "check": true, ...}
 //	-- files/NAME --  controller files, found under any search directory
-//	-- calls --       lines: > module NAME ARGS [file ARG=CONTENT] / > raw CMD, then < ANSWER or ! unreachable
+//	-- calls --       lines: > module NAME ARGS [file ARG=CONTENT] / > raw CMD / > tree ARGS, then < ANSWER or ! unreachable
 //	-- result --      the result, or error KIND: TEXT
 func TestTranscripts(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
@@ -90,7 +90,11 @@ func runTranscript(t *testing.T, archive *txtar.Archive) {
 		}
 	}
 	task.RawArgs = task.Args
-	res, err := Start(context.Background(), &Run{Task: task, Host: h, Controller: c})
+	run := &Run{Task: task, Host: h, Controller: c}
+	if strings.Contains(strings.Join(h.script, "\n"), "> tree ") {
+		run.Host = &treeHost{h}
+	}
+	res, err := Start(context.Background(), run)
 	got := ""
 	var fail *Failure
 	var skip *Skip
@@ -224,6 +228,23 @@ func (h *scriptedHost) Reconnect(context.Context) (string, error) {
 }
 
 func (h *scriptedHost) Facts() *value.Dict { return h.facts }
+
+// treeHost does parts of directories at once.
+type treeHost struct{ *scriptedHost }
+
+func (h *treeHost) Tree(_ context.Context, args *value.Dict, files ...stage.File) (ans TreeAnswer, err error) {
+	res, err := h.call("tree " + text(h.t, args) + staged(h.t, files))
+	if err != nil {
+		return ans, err
+	}
+	if res.Bool("none") {
+		return ans, ErrNoTree
+	}
+	done, _ := res.Lookup("done").(int64)
+	ans = TreeAnswer{Done: int(done), Changed: res.Bool("changed")}
+	ans.Failed, _ = res.Lookup("result").(*value.Dict)
+	return ans, nil
+}
 
 // testController reads files of one directory and does not render.
 type testController struct {

@@ -58,7 +58,13 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 		return fault(wire.FaultInternal, false, err)
 	}
 	defer dir.Put()
-	if err := x.stage(ctx, t, task, dir); err != nil {
+	var tr *tree
+	if task.Module == TreeModule {
+		if tr, err = readTree(task, x.login().Cwd); err != nil {
+			return fault(wire.FaultInternal, false, err)
+		}
+	}
+	if err := x.stage(ctx, t, task, dir, tr); err != nil {
 		return x.failure(ctx, err, wire.FaultStage, false)
 	}
 	if err := h.started(); err != nil {
@@ -74,7 +80,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 		defer cancel()
 	}
 	start := time.Now()
-	out, err = x.run(ctx, t, task, dir, h)
+	out, err = x.run(ctx, t, task, dir, h, tr)
 	if err != nil {
 		return x.failure(ctx, err, wire.FaultInternal, true)
 	}
@@ -88,7 +94,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 	return out
 }
 
-func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir, h hooks) (*wire.Outcome, error) {
+func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir, h hooks, tr *tree) (*wire.Outcome, error) {
 	l := x.login()
 	env := &Env{
 		Session: x.session, Staging: dir.Path, Cache: x.cache, Log: x.log,
@@ -113,11 +119,15 @@ func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage
 	if task.Module == GetModule {
 		return get(ctx, env, task)
 	}
+	if tr != nil {
+		return tr.run(ctx, x.runner, env, task)
+	}
 	return x.runner.Run(ctx, env, task)
 }
 
-// stage brings the task's files into dir and puts their paths in its arguments.
-func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir) error {
+// stage brings the task's files into dir and puts their paths in its arguments;
+// of a tree, those that are lacking.
+func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir, tr *tree) error {
 	if len(task.Files) == 0 {
 		return nil
 	}
@@ -133,6 +143,9 @@ func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *sta
 			return fmt.Errorf("the file for %s has %d bytes, more than max_file allows", f.Arg, f.Size)
 		}
 		want[i] = f.Hash
+	}
+	if tr != nil {
+		return tr.stage(ctx, t.fetch, task, dir)
 	}
 	return t.fetch(ctx, want, func(i int, r io.Reader) error {
 		spec := task.Files[i]
@@ -180,8 +193,12 @@ func (x *executor) failure(ctx context.Context, err error, code wire.FaultCode, 
 		return fault(wire.FaultStage, false, err)
 	case errors.Is(cause, errTimeout):
 		return fault(wire.FaultTimeout, started, errTimeout)
-	case cause != nil:
+	case errors.Is(cause, errCancelled):
 		return fault(wire.FaultCancelled, started, errCancelled)
+	case cause != nil && started: // this process was told to end, as at a shutdown
+		return fault(wire.FaultLost, true, errLost)
+	case cause != nil:
+		return fault(wire.FaultWithdrawn, false, errWithdrawn)
 	}
 	var f *wire.Fault
 	if errors.As(err, &f) {

@@ -126,7 +126,8 @@ func (s *agentSession) armIdle() {
 }
 
 // close ends workers and, after the run said goodbye, the journal. Running
-// sub-tasks are cancelled: nobody will ask for them any more.
+// sub-tasks end: after a goodbye they are cancelled, as nobody will ask for them
+// any more, else they are lost.
 func (s *agentSession) close(goodbye bool) {
 	s.mu.Lock()
 	s.closed = true
@@ -138,7 +139,11 @@ func (s *agentSession) close(goodbye bool) {
 		jobs = append(jobs, j)
 	}
 	s.mu.Unlock()
-	s.cancel(errCancelled)
+	why := errLost
+	if goodbye {
+		why = errCancelled
+	}
+	s.cancel(why)
 	for _, j := range jobs {
 		<-j.done
 	}

@@ -33,6 +33,8 @@ type Controller struct {
 	phase                          *prometheus.HistogramVec
 	subtasks                       *prometheus.CounterVec
 	subtaskSeconds                 *prometheus.HistogramVec
+	actionSubtasks, actionTrips    *prometheus.CounterVec
+	actionStaged                   *prometheus.CounterVec
 	connects                       *prometheus.CounterVec
 	connectSeconds                 *prometheus.HistogramVec
 	roundTrip                      prometheus.Histogram
@@ -73,6 +75,9 @@ func NewController(version string, protocol int) *Controller {
 	c.phase = histogram("volant_task_phase_seconds", "Where the time of a task on one host went: queue, render, wire, host, barrier.", "phase")
 	c.subtasks = counter("volant_subtasks_total", "Module runs on hosts, by module, path (native, python, raw, local) and outcome.", "module", "path", "outcome")
 	c.subtaskSeconds = histogram("volant_subtask_seconds", "Time of a module run: on the host (work) and on the way (wire).", "path", "phase")
+	c.actionSubtasks = counter("volant_action_subtasks_total", "Module runs on hosts, by the action that asked for them.", "action")
+	c.actionTrips = counter("volant_action_round_trips_total", "Times one side of a link waited for the other, by action: for a result, for files, for what became of a sub-task after a lost link.", "action")
+	c.actionStaged = counter("volant_action_staged_bytes_total", "Bytes of files moved, by action: to hosts (sent), from hosts (received).", "action", "what")
 	c.connects = counter("volant_connects_total", "Links made, by way (call: a live agent dialled; bootstrap: installed or started over SSH; local) and outcome.", "way", "outcome")
 	c.connectSeconds = histogram("volant_connect_seconds", "Time to make a link.", "way")
 	c.roundTrip = histogram("volant_round_trip_seconds", "Round-trip time of links.").WithLabelValues().(prometheus.Histogram)
@@ -142,6 +147,22 @@ func (c *Controller) SubTask(module, path, outcome string, wire, work time.Durat
 	c.subtasks.WithLabelValues(module, path, outcome).Inc()
 	c.subtaskSeconds.WithLabelValues(path, "wire").Observe(wire.Seconds())
 	c.subtaskSeconds.WithLabelValues(path, "work").Observe(work.Seconds())
+}
+
+// ActionDid counts a module run for the action that asked for it: its round
+// trips and the bytes of files sent and received.
+func (c *Controller) ActionDid(action string, trips int, sent, received int64) {
+	if c == nil {
+		return
+	}
+	c.actionSubtasks.WithLabelValues(action).Inc()
+	c.actionTrips.WithLabelValues(action).Add(float64(trips))
+	if sent > 0 {
+		c.actionStaged.WithLabelValues(action, "sent").Add(float64(sent))
+	}
+	if received > 0 {
+		c.actionStaged.WithLabelValues(action, "received").Add(float64(received))
+	}
 }
 
 // Connected counts an attempt to make a link.

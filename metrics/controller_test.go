@@ -18,6 +18,9 @@ func sample() *Controller {
 		c.TaskPhase(p, time.Millisecond)
 	}
 	c.SubTask("stat", "native", "ok", 90*time.Microsecond, 10*time.Microsecond)
+	c.ActionDid("copy", 2, 42, 0)
+	c.ActionDid("copy", 1, 0, 0)
+	c.ActionDid("fetch", 1, 0, 7)
 	c.Connected("call", "ok", time.Millisecond)
 	c.RoundTrip(85 * time.Microsecond)
 	c.Reconnected()
@@ -48,6 +51,10 @@ func TestWriteFile(t *testing.T) {
 		`volant_subtasks_total{module="stat",outcome="ok",path="native"} 1`,
 		`volant_subtask_seconds_bucket{path="native",phase="wire",le="0.0001"} 1`,
 		`volant_union_bytes_total{what="spared"} 50000`,
+		`volant_action_subtasks_total{action="copy"} 2`,
+		`volant_action_round_trips_total{action="copy"} 3`,
+		`volant_action_staged_bytes_total{action="copy",what="sent"} 42`,
+		`volant_action_staged_bytes_total{action="fetch",what="received"} 7`,
 		`volant_build_info{protocol="1",version="1.2.3"} 1`,
 		`volant_clock_skew_seconds_sum 1`,
 	} {

@@ -57,6 +57,7 @@ func (m *meter) Event(e events.Event) {
 			outcome = "error"
 		}
 		m.c.SubTask(e.Module, path(e.Path), outcome, e.Wire, e.Work)
+		m.c.ActionDid(e.Action, e.RoundTrips, e.Sent, e.Received)
 	}
 }
 

@@ -59,11 +59,54 @@ func (s spent) dict() *value.Dict {
 
 // taskProfile is what a task took, over all hosts.
 type taskProfile struct {
-	name, path string
-	wall       time.Duration
-	hosts      int
-	spent      spent
-	ways       map[string]int // how its sub-tasks ran -> how many
+	name, action, path string
+	wall               time.Duration
+	hosts              int
+	spent              spent
+	did
+}
+
+// did is what was asked of hosts.
+type did struct {
+	ways           map[string]int // how sub-tasks ran -> how many
+	subTasks       int
+	trips          int
+	sent, received int64
+}
+
+func (d *did) add(o *did) {
+	for w, n := range o.ways {
+		d.ways[w] += n
+	}
+	d.subTasks += o.subTasks
+	d.trips += o.trips
+	d.sent += o.sent
+	d.received += o.received
+}
+
+// moved says how many bytes of files travelled; empty when none did.
+func (d *did) moved() string {
+	out := ""
+	for _, m := range []struct {
+		n    int64
+		text string
+	}{{d.sent, "sent"}, {d.received, "received"}} {
+		if m.n > 0 {
+			out += fmt.Sprintf(", %s %s", size(m.n), m.text)
+		}
+	}
+	return out
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
 }
 
 // profile collects where the time of a run went.
@@ -76,7 +119,7 @@ type profile struct {
 	counts  map[string]int
 	tasks   []*taskProfile
 	byID    map[uint64]*taskProfile
-	ways    map[string]map[string]int // of each host's task in progress
+	doing   map[string]*did // each host's task in progress
 	step    []ended
 }
 
@@ -93,7 +136,7 @@ func newProfile(form profileForm) *profile {
 	if form == "" {
 		return nil
 	}
-	return &profile{form: form, hosts: map[string]spent{}, counts: map[string]int{}, byID: map[uint64]*taskProfile{}, ways: map[string]map[string]int{}}
+	return &profile{form: form, hosts: map[string]spent{}, counts: map[string]int{}, byID: map[uint64]*taskProfile{}, doing: map[string]*did{}}
 }
 
 // Event implements events.Callback.
@@ -108,14 +151,16 @@ func (p *profile) Event(e events.Event) {
 			p.compile += e.Took
 		}
 	case events.SubTask:
-		if p.ways[e.Host] == nil {
-			p.ways[e.Host] = map[string]int{}
+		d := p.doing[e.Host]
+		if d == nil {
+			d = &did{ways: map[string]int{}}
+			p.doing[e.Host] = d
 		}
 		way := e.Path
 		if way == "" {
 			way = "no answer"
 		}
-		p.ways[e.Host][way]++
+		d.add(&did{ways: map[string]int{way: 1}, subTasks: 1, trips: e.RoundTrips, sent: e.Sent, received: e.Received})
 	case events.Result:
 		p.result(e)
 	case events.StepDone:
@@ -133,7 +178,7 @@ func (p *profile) Event(e events.Event) {
 func (p *profile) task(t *events.Task) *taskProfile {
 	out := p.byID[t.ID]
 	if out == nil {
-		out = &taskProfile{name: t.Name, path: t.Path, spent: spent{}, ways: map[string]int{}}
+		out = &taskProfile{name: t.Name, action: t.Action, path: t.Path, spent: spent{}, did: did{ways: map[string]int{}}}
 		p.byID[t.ID] = out
 		p.tasks = append(p.tasks, out)
 	}
@@ -159,17 +204,16 @@ func (p *profile) result(e events.Result) {
 		s["wire"] += tm.Wire
 		s["host"] += tm.Host
 	}
-	ways := p.ways[e.Host]
-	delete(p.ways, e.Host)
-	if len(ways) == 0 {
-		ways = map[string]int{"controller": 1}
-		if e.Status == events.Skipped {
-			ways = map[string]int{"skipped": 1}
-		}
+	d := p.doing[e.Host]
+	delete(p.doing, e.Host)
+	switch {
+	case d != nil:
+	case e.Status == events.Skipped:
+		d = &did{ways: map[string]int{"skipped": 1}}
+	default:
+		d = &did{ways: map[string]int{"controller": 1}}
 	}
-	for w, n := range ways {
-		t.ways[w] += n
-	}
+	t.add(d)
 	p.step = append(p.step, ended{e.Host, tm.Queue + tm.Total})
 }
 
@@ -202,6 +246,9 @@ func (p *profile) report(w io.Writer) {
 		fmt.Fprintf(w, "%9s %9s %9s %9s %6d  %s\n", secs(t.took()), secs(t.spent["render"]), secs(t.spent["wire"]), secs(t.spent["host"]), t.hosts, t.name)
 		for _, way := range t.sorted() {
 			fmt.Fprintf(w, "%48s%s\n", "", way)
+		}
+		if t.trips > 0 {
+			fmt.Fprintf(w, "%48s%d sub-tasks, %d round trips%s\n", "", t.subTasks, t.trips, t.moved())
 		}
 	}
 }
@@ -249,7 +296,8 @@ func (p *profile) json(w io.Writer) {
 			ways.Set(way, int64(n))
 		}
 		tasks.Items = append(tasks.Items, value.DictOf("name", t.name, "path", t.path, "hosts", int64(t.hosts), "wall", t.took().Seconds(),
-			"seconds", t.spent.dict(), "ways", ways))
+			"seconds", t.spent.dict(), "ways", ways, "action", t.action, "sub_tasks", int64(t.subTasks), "round_trips", int64(t.trips),
+			"bytes", value.DictOf("sent", t.sent, "received", t.received)))
 	}
 	doc := value.DictOf("total", time.Since(began).Seconds(), "load", p.load.Seconds(), "compile", p.compile.Seconds(), "hosts", hosts, "tasks", tasks)
 	fmt.Fprintln(w, events.Dump(doc, -1, false))

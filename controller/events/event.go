@@ -203,6 +203,8 @@ type (
 		Path                 string // "native", "python", "raw", with the reason of a hand-back
 		Union, Connect       time.Duration
 		Wire, Work           time.Duration
+		RoundTrips           int   // how often one side waited for the other
+		Sent, Received       int64 // bytes of files, to the host and from it
 		Err                  error
 	}
 	// Phase is work of the controller that belongs to no task.

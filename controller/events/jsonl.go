@@ -24,8 +24,9 @@ const JSONLVersion = 1
 //	result          host, task, task_id, status (ok, changed, failed, skipped,
 //	                unreachable), ignored, delegate_to, result, error, warnings,
 //	                seconds: total, queue, render, union, connect, wire, host
-//	sub_task        host, module, path ("native", "python", "raw", with the reason
-//	                of a hand-back), seconds
+//	sub_task        host, action, module, path ("native", "python", "raw", with
+//	                the reason of a hand-back), round_trips, bytes: sent, received;
+//	                seconds
 //	include         file, hosts
 //	notify          host, handler
 //	stats           hosts: name -> ok, changed, unreachable, failed, skipped,
@@ -60,7 +61,8 @@ func (c *JSONL) Event(e Event) {
 	case Result:
 		c.outcome("result", e.Host, e.Task, e.Outcome, "ignored", e.IgnoreErrors)
 	case SubTask:
-		c.line("sub_task", "host", e.Host, "module", e.Module, "path", e.Path,
+		c.line("sub_task", "host", e.Host, "action", e.Action, "module", e.Module, "path", e.Path,
+			"round_trips", int64(e.RoundTrips), "bytes", value.DictOf("sent", e.Sent, "received", e.Received),
 			"seconds", value.DictOf("union", e.Union.Seconds(), "connect", e.Connect.Seconds(), "wire", e.Wire.Seconds(), "host", e.Work.Seconds()))
 	case Include:
 		c.line("include", "file", e.File, "hosts", value.Strings(e.Hosts...))

@@ -9,8 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"lukechampine.com/blake3"
-
 	"volant/actions"
 	"volant/controller/events"
 	"volant/controller/fault"
@@ -139,7 +137,7 @@ func (c *local) Open(path string, decrypt bool) (actions.Source, error) {
 		src.Path, src.Mode = actions.LocalTmp(), 0o600
 		return src, nil
 	}
-	f, sum, err := hashFile(path)
+	f, sum, err := c.r.hashes.file(path)
 	if err != nil {
 		return actions.Source{}, err
 	}
@@ -147,23 +145,6 @@ func (c *local) Open(path string, decrypt bool) (actions.Source, error) {
 		File: f, Path: path, Mode: uint32(st.Mode().Perm()), SHA1: sum,
 		Data: func() ([]byte, error) { return os.ReadFile(path) },
 	}, nil
-}
-
-// hashFile makes a staged file of one on disk, and its SHA-1.
-func hashFile(path string) (f stage.File, sum string, err error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return f, "", err
-	}
-	defer r.Close()
-	old, name := sha1.New(), blake3.New(32, nil) //nolint:gosec // as above
-	n, err := io.Copy(io.MultiWriter(old, name), r)
-	if err != nil {
-		return f, "", err
-	}
-	f = stage.File{Size: n, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
-	copy(f.Hash[:], name.Sum(nil))
-	return f, hex.EncodeToString(old.Sum(nil)), nil
 }
 
 // vaulted reports whether the file begins as an encrypted one does.

@@ -25,10 +25,11 @@ type remote struct {
 	tr   Transport
 	// found is the interpreter that the last sub-task discovered, nil when it
 	// was named.
-	found *wire.Interpreter
+	found  *wire.Interpreter
+	noTree bool // the agent does not know directories
 }
 
-var _ actions.Host = (*remote)(nil)
+var _ actions.TreeHost = (*remote)(nil)
 
 // rawModule runs a command line without Python.
 const rawModule = "ansible.builtin.raw"
@@ -95,15 +96,24 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	if err != nil {
 		return nil, err
 	}
+	if err := h.checked(res); err != nil {
+		return nil, err
+	}
+	h.discovered(res)
+	return res, nil
+}
+
+// checked refuses a module's result that is no text where text is due, and
+// completes it.
+func (h *remote) checked(res Dict) error {
 	if c := h.r.opt.Config; c == nil || c.Bool("MODULE_STRICT_UTF8_RESPONSE") {
 		if err := strictText(res, 0); err != nil {
-			return nil, &fault.Error{Msg: "Refusing to deserialize an invalid UTF8 string value.", Cause: err,
+			return &fault.Error{Msg: "Refusing to deserialize an invalid UTF8 string value.", Cause: err,
 				Help: "This check can be disabled with the `MODULE_STRICT_UTF8_RESPONSE` setting."}
 		}
 	}
 	h.received(res)
-	h.discovered(res)
-	return res, nil
+	return nil
 }
 
 // resolve finds the file that a module name stands for; nil when there is no
@@ -149,9 +159,10 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	ans, err := h.tr.Run(ctx, req)
 	wall := time.Since(begin)
 	h.touched = true
-	ev := events.SubTask{Host: h.h.name, Action: h.action, Module: req.Task.Module, Wire: wall, Err: err}
+	ev := events.SubTask{Host: h.h.name, Action: h.ev.Action, Module: req.Task.Module, Wire: wall, Err: err}
 	if ans != nil && ans.Outcome != nil {
 		ev.Path = ans.Path
+		ev.RoundTrips, ev.Sent, ev.Received = ans.RoundTrips, ans.Sent, ans.Received
 		ev.Work = time.Duration(ans.Timings.Work)
 		ev.Wire = wall - ev.Work
 	}
@@ -210,7 +221,7 @@ func (h *remote) sendError(ctx context.Context, err error) error {
 		if f.Code == wire.FaultSilent {
 			return &actions.Unreachable{Err: errors.New(f.Text)}
 		}
-		return errors.New(f.Text)
+		return f
 	}
 	return err
 }
@@ -356,6 +367,46 @@ func (h *remote) Get(ctx context.Context, path string, sink stage.Sink) error {
 		return errors.New(msg)
 	}
 	return nil
+}
+
+// Tree implements actions.TreeHost.
+func (h *remote) Tree(ctx context.Context, args *value.Dict, files ...stage.File) (ans actions.TreeAnswer, err error) {
+	if h.noTree {
+		return ans, actions.ErrNoTree
+	}
+	for _, name := range []string{"ansible.legacy.copy", "ansible.legacy.file", "ansible.legacy.stat"} {
+		if mod, err := h.resolve(name); err != nil || mod != nil && !mod.Builtin {
+			return ans, actions.ErrNoTree
+		}
+	}
+	req := &fleet.Request{Files: files}
+	t := &req.Task
+	t.Module, t.Native = fleet.TreeModule, true
+	t.Args = wire.Dict{Dict: args}
+	t.Options = wire.Dict{Dict: h.options(fleet.TreeModule)}
+	t.Check, t.Environment = h.f.check, h.f.environment
+	res, err := h.send(ctx, req)
+	var f *wire.Fault
+	if errors.As(err, &f) && f.Code == wire.FaultModule {
+		h.noTree = true // an agent of before there were trees
+		return ans, actions.ErrNoTree
+	}
+	if err != nil {
+		return ans, err
+	}
+	done, ok := res.Lookup("done").(int64)
+	if !ok {
+		return ans, errors.New("the host does not say how much of a directory it did")
+	}
+	ans.Done, ans.Changed = int(done), res.Bool("changed")
+	if failed, ok := res.Lookup("result").(*value.Dict); ok {
+		if err := h.checked(failed); err != nil {
+			return ans, err
+		}
+		failed.Set("failed", true)
+		ans.Failed = failed
+	}
+	return ans, nil
 }
 
 // Reconnect implements actions.Host.

@@ -36,6 +36,7 @@ type Runner struct {
 	startDone   bool
 	tasks       atomic.Uint32
 	options     pluginOptions
+	hashes      hashes // of controller files
 }
 
 // New returns a Runner.

@@ -56,6 +56,12 @@ type Answer struct {
 	Total         time.Duration // from Run to the answer, on the controller
 	Wait          time.Duration // of it, waiting for a slot
 	Reconnects    int           // links lost on the way
+	// RoundTrips is how often one side waited for the other: once for the
+	// result, once for each request for contents, once more after a lost link.
+	RoundTrips int
+	// Sent are the bytes of the sub-task's files that the host lacked, Spared
+	// those it did not ask for, Received those of the file it sent.
+	Sent, Spared, Received int64
 }
 
 // Link is the connection to one agent. It outlives lost connections.
@@ -94,6 +100,10 @@ func (u *Unreachable) Unwrap() error { return u.Err }
 // GetModule is the name of the agent's own module that sends a file: arguments
 // {"path": PATH}, result {"size", "mode"} or failed with msg.
 const GetModule = "volant.get"
+
+// TreeModule is the name of the agent's own module that does a part of a
+// directory: arguments and result as hostagent.TreeModule has them.
+const TreeModule = "volant.tree"
 
 func unreachable(host, format string, args ...any) error {
 	return &Unreachable{Host: host, Err: fmt.Errorf(format, args...)}

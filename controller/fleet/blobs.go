@@ -42,6 +42,11 @@ func (x *exchange) serveOne(s *slot, h wire.Hash) error {
 	for i := range x.r.Files {
 		if f := &x.r.Files[i]; f.Hash == h {
 			n, err := sendBlob(s, h, f.Size, f.Open)
+			x.ans.Sent += n
+			if x.served == nil {
+				x.served = map[wire.Hash]bool{}
+			}
+			x.served[h] = true
 			x.l.f.cfg.Metrics.Staged("sent", n)
 			return err
 		}

@@ -26,7 +26,8 @@ type exchange struct {
 	due  *time.Timer // looks after the agent when it does not answer
 	// broken counts slots lost while the link stayed up.
 	broken int
-	got    struct { // of the file being received
+	served map[wire.Hash]bool // files that were asked for
+	got    struct {           // of the file being received
 		size int64
 		sum  *blake3.Hasher
 		done *wire.FileDone
@@ -61,7 +62,13 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	if strings.HasPrefix(out.Path, "python") {
 		l.unionUsed(r)
 	}
-	x.ans.Outcome, x.ans.Total = out, time.Since(begin)
+	x.ans.Outcome, x.ans.Total, x.ans.Received = out, time.Since(begin), x.got.size
+	for i := range r.Files {
+		if !x.served[r.Files[i].Hash] {
+			x.ans.Spared += r.Files[i].Size
+		}
+	}
+	l.f.cfg.Metrics.Staged("spared", x.ans.Spared)
 	return &x.ans, nil
 }
 
@@ -186,6 +193,7 @@ func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, ag
 	if !asking {
 		x.sent = lv.hello
 	}
+	x.ans.RoundTrips++
 	x.due = lv.expect()
 	defer x.met()
 	if err := s.w.Flush(); err != nil {
@@ -255,6 +263,7 @@ func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error
 		x.met()
 		switch m := m.(type) {
 		case *wire.Want:
+			x.ans.RoundTrips++
 			if err := x.serve(ctx, s, m); err != nil {
 				return nil, err
 			}
