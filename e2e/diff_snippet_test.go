@@ -17,7 +17,10 @@ import (
 // A snippet is a mapping: name; tasks; optionally play (keywords of its play
 // over become: true, gather_facts: false), prep (shell text run once as root,
 // in the snippet's directory), state (shell text whose output is compared after
-// each pass, beside every file below the directory) and passes (such as [1]).
+// each pass, beside every file below the directory), passes (such as [first])
+// and as: the users it is run as, each anew. root is become root and the
+// default, plain becomes an unprivileged user, login is the login user itself,
+// direct logs in as root.
 // Every task is registered and its failure ignored; {{ d }} is the snippet's
 // directory on the host.
 type diffFile struct {
@@ -33,6 +36,7 @@ type diffSnippet struct {
 	Prep   string      `yaml:"prep"`
 	State  string      `yaml:"state"`
 	Passes []string    `yaml:"passes"`
+	As     []string    `yaml:"as"`
 	Tasks  []yaml.Node `yaml:"tasks"`
 }
 
@@ -61,10 +65,19 @@ func readDiffFile(t *testing.T, path, name string) *diffFile {
 		if passes == nil {
 			passes = []string{"check", "first", "second"}
 		}
-		for i, pass := range passes {
-			title := fmt.Sprintf("%s / %s / %s", name, s.Name, pass)
-			f.plays = append(f.plays, title)
-			plays = append(plays, s.play(t, title, name, pass, i == 0))
+		users := s.As
+		if users == nil {
+			users = []string{""}
+		}
+		for _, user := range users {
+			for i, pass := range passes {
+				title := fmt.Sprintf("%s / %s / %s", name, s.Name, pass)
+				if user != "" {
+					title += " / " + user
+				}
+				f.plays = append(f.plays, title)
+				plays = append(plays, s.play(t, title, name, pass, user, i == 0))
+			}
 		}
 	}
 	out, err := yaml.Marshal(&yaml.Node{Kind: yaml.SequenceNode, Content: plays})
@@ -88,10 +101,13 @@ func readDiffFile(t *testing.T, path, name string) *diffFile {
 	return f
 }
 
-func (s *diffSnippet) play(t *testing.T, title, file, pass string, first bool) *yaml.Node {
+func (s *diffSnippet) play(t *testing.T, title, file, pass, user string, first bool) *yaml.Node {
 	t.Helper()
-	dir := "/srv/diff/" + file + "/" + strings.ReplaceAll(s.Name, " ", "_")
-	play := mapping("name", title, "hosts", "target", "gather_facts", false, "become", true)
+	dir := "/srv/diff/" + file + "/" + strings.ReplaceAll(s.Name, " ", "_") + user
+	play := mapping("name", title, "hosts", "target", "gather_facts", false, "become", user == "" || user == "root" || user == "plain")
+	if user == "plain" {
+		add(play, "become_user", user)
+	}
 	if pass == "check" {
 		add(play, "check_mode", true)
 		add(play, "diff", true)
@@ -103,6 +119,9 @@ func (s *diffSnippet) play(t *testing.T, title, file, pass string, first bool) *
 		set(play, s.Play.Content[i].Value, s.Play.Content[i+1])
 	}
 	vars := mapping("d", dir)
+	if user == "direct" {
+		add(vars, "ansible_user", "root")
+	}
 	if own := get(&s.Play, "vars"); own != nil {
 		vars.Content = append(vars.Content, own.Content...)
 	}
