@@ -1,21 +1,21 @@
 package actions
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // what the modules compare
+	"encoding/hex"
+	"io"
 	"os"
 	"path"
 	"strings"
 
+	"volant/stage"
 	"volant/wire/pyre"
 	"volant/wire/value"
 )
 
-// maxFragments and maxAssembled bound what one assemble puts together.
-const (
-	maxFragments = 100_000
-	maxAssembled = 1 << 30
-)
+// maxFragments bounds what one assemble puts together.
+const maxFragments = 100_000
 
 // assemble joins the fragments of a directory into one file on the host.
 func assemble(ctx context.Context, r *Run) (Result, error) {
@@ -38,11 +38,14 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 	if info, err := os.Stat(found); err != nil || !info.IsDir() {
 		return nil, Fail("Source (%s) is not a directory", found)
 	}
-	data, err := joinFragments(r, found)
+	parts, err := fragments(r, found)
 	if err != nil {
 		return nil, err
 	}
-	source := r.Controller.Content(data)
+	source, err := joined(parts)
+	if err != nil {
+		return nil, Fail("reading %s: %v", found, err)
+	}
 	if dest, err = expandUser(ctx, r, dest); err != nil {
 		return nil, err
 	}
@@ -71,12 +74,11 @@ func assemble(ctx context.Context, r *Run) (Result, error) {
 	return res, nil
 }
 
-// joinFragments reads the regular files of dir in order of their names, with
-// the delimiter, on a line of its own, between them.
-func joinFragments(r *Run, dir string) ([]byte, error) {
+// fragments are the regular files of dir in order of their names, with the
+// delimiter, on a line of its own, between them. A part is a file or text.
+func fragments(r *Run, dir string) (parts []part, err error) {
 	var filter *pyre.Regexp
 	if text, _ := r.Args.Str("regexp"); text != "" {
-		var err error
 		if filter, err = pyre.Compile(text, 0); err != nil {
 			return nil, err
 		}
@@ -91,8 +93,7 @@ func joinFragments(r *Run, dir string) ([]byte, error) {
 	delimiter, _ := r.Args.Str("delimiter")
 	delimiter = unescape(delimiter)
 	hidden := option(r.Args, "ignore_hidden", false)
-	var out bytes.Buffer
-	first, newline := true, false
+	between := "" // what ends the fragment before
 	for _, e := range entries {
 		name := e.Name()
 		if filter != nil {
@@ -113,24 +114,108 @@ func joinFragments(r *Run, dir string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if int64(out.Len())+src.Size > maxAssembled {
-			return nil, Fail("the fragments in %s are larger than %d bytes together", dir, maxAssembled)
+		if len(parts) > 0 {
+			if delimiter != "" { // the reference adds the newline even where the delimiter ends in one
+				between += delimiter + "\n"
+			}
+			parts = append(parts, part{text: between})
 		}
-		data, err := src.Data()
+		parts = append(parts, part{open: src.File.Open})
+		ends, err := endsLine(src)
 		if err != nil {
-			return nil, err
+			return nil, Fail("reading %s: %v", full, err)
 		}
-		if newline {
-			out.WriteByte('\n')
+		if between = "\n"; ends {
+			between = ""
 		}
-		if !first && delimiter != "" {
-			// The reference adds the newline even where the delimiter ends in one.
-			out.WriteString(delimiter + "\n")
-		}
-		out.Write(data)
-		first, newline = false, !bytes.HasSuffix(data, []byte("\n"))
 	}
-	return out.Bytes(), nil
+	return parts, nil
+}
+
+// part is a piece of an assembled file: text, or what open gives.
+type part struct {
+	text string
+	open func() (io.ReadCloser, error)
+}
+
+// endsLine reports whether the last byte is a newline.
+func endsLine(src Source) (bool, error) {
+	if src.Size == 0 {
+		return false, nil
+	}
+	f, err := src.File.Open()
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if seeker, ok := f.(io.Seeker); ok {
+		if _, err := seeker.Seek(src.Size-1, io.SeekStart); err != nil {
+			return false, err
+		}
+	} else if _, err := io.CopyN(io.Discard, f, src.Size-1); err != nil {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = io.ReadFull(f, last)
+	return last[0] == '\n', err
+}
+
+// joined is the source that consists of parts, which are read again whenever it is.
+func joined(parts []part) (Source, error) {
+	src := Source{Data: func() ([]byte, error) { return io.ReadAll(&joiner{parts: parts}) }}
+	src.File.Open = func() (io.ReadCloser, error) { return &joiner{parts: parts}, nil }
+	sum := sha1.New() //nolint:gosec // see import
+	whole := &joiner{parts: parts}
+	defer whole.Close()
+	var err error
+	src.Hash, src.Size, err = stage.HashReader(io.TeeReader(whole, sum))
+	src.SHA1 = hex.EncodeToString(sum.Sum(nil))
+	return src, err
+}
+
+// joiner reads parts one after the other, with one of them open at a time.
+type joiner struct {
+	parts []part
+	now   io.Reader
+	file  io.Closer
+}
+
+// Read returns the next bytes.
+func (j *joiner) Read(p []byte) (int, error) {
+	for {
+		if j.now != nil {
+			n, err := j.now.Read(p)
+			if err != io.EOF {
+				return n, err
+			}
+			if err := j.Close(); err != nil || n > 0 {
+				return n, err
+			}
+		}
+		if len(j.parts) == 0 {
+			return 0, io.EOF
+		}
+		next := j.parts[0]
+		j.parts = j.parts[1:]
+		if next.open == nil {
+			j.now = strings.NewReader(next.text)
+			continue
+		}
+		f, err := next.open()
+		if err != nil {
+			return 0, err
+		}
+		j.now, j.file = f, f
+	}
+}
+
+// Close closes the part that is open.
+func (j *joiner) Close() (err error) {
+	if j.file != nil {
+		err = j.file.Close()
+	}
+	j.now, j.file = nil, nil
+	return err
 }
 
 // unescape decodes the backslash escapes people write in a delimiter.

@@ -17,6 +17,14 @@ type Hash = wire.Hash
 // HashBytes returns the name of the blob b.
 func HashBytes(b []byte) Hash { return blake3.Sum256(b) }
 
+// HashReader returns the name of the blob that r gives, and its length.
+func HashReader(r io.Reader) (h Hash, n int64, err error) {
+	sum := blake3.New(len(h), nil)
+	n, err = io.Copy(sum, r)
+	sum.Sum(h[:0])
+	return h, n, err
+}
+
 // File is a controller file that a sub-task needs on the host. It travels as a
 // blob, only when the host lacks it, and lands in the slot's staging directory
 // under a name of the agent's choosing that ends in Suffix; the path it got
