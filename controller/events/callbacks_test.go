@@ -32,7 +32,7 @@ func aRun() []Event {
 		PlaybookStart{Path: "site.yml"},
 		PlayStart{Play: &Play{Name: "web", Hosts: []string{"h1"}}},
 		TaskStart{Task: good},
-		SubTask{Host: "h1", Module: "ansible.builtin.apt", Path: "native", Wire: time.Millisecond, Work: 2 * time.Millisecond},
+		SubTask{Host: "h1", Action: "apt", RoundTrips: 2, Sent: 3, Received: 4, Module: "ansible.builtin.apt", Path: "native", Wire: time.Millisecond, Work: 2 * time.Millisecond},
 		Result{Host: "h1", Task: good, Outcome: &Outcome{Value: value.DictOf("changed", true, "_ansible_parsed", true), Timing: Timing{Total: time.Second}}},
 		TaskStart{Task: bad},
 		Result{Host: "h1", Task: bad, Outcome: &Outcome{
@@ -82,7 +82,7 @@ func TestJSONL(t *testing.T) {
 	want := line("playbook_start", `, "version": 1, "playbook": "site.yml"`) +
 		line("play_start", `, "play": "web", "hosts": ["h1"], "check": false`) +
 		line("task_start", `, "task": "web : Install", "task_id": 2, "action": "apt", "path": "site.yml:3", "handler": false`) +
-		line("sub_task", `, "host": "h1", "module": "ansible.builtin.apt", "path": "native", "seconds": {"union": 0.0, "connect": 0.0, "wire": 0.001, "host": 0.002}`) +
+		line("sub_task", `, "host": "h1", "action": "apt", "module": "ansible.builtin.apt", "path": "native", "round_trips": 2, "bytes": {"sent": 3, "received": 4}, "seconds": {"union": 0.0, "connect": 0.0, "wire": 0.001, "host": 0.002}`) +
 		line("result", `, "host": "h1", "task": "web : Install", "task_id": 2, "action": "apt", "status": "changed", "ignored": false, "result": {"changed": true}, "seconds": {"total": 1.0, `+zero) +
 		line("task_start", `, "task": "Stop", "task_id": 3, "action": "fail", "path": "site.yml:7", "handler": false`) +
 		line("result", `, "host": "h1", "task": "Stop", "task_id": 3, "action": "fail", "status": "failed", "ignored": false, "result": {"msg": "no"}, "error": "Task failed: no", "warnings": ["careful"], "seconds": {"total": 0.0, `+zero) +
