@@ -128,19 +128,29 @@ func pythonFacts(r *run) (*value.Dict, error) {
 // that the host's own name leads to. What /etc/hosts does not answer is asked
 // of Python, which goes through the host's name service.
 func (r *run) fqdn(node string) (string, error) {
-	if names := hostsEntry(node); names != nil {
-		for _, n := range names {
-			if strings.Contains(n, ".") {
-				return n, nil
-			}
-		}
-		return names[0], nil
+	if name, ok := FullName(node); ok {
+		return name, nil
 	}
 	out, ok := r.command(r.host.Python, "-c", "import socket; print(socket.getfqdn())")
 	if !ok {
 		return "", &HandBack{Reason: "the host's own name does not resolve"}
 	}
 	return strings.TrimSpace(out), nil
+}
+
+// FullName is Python's socket.getfqdn() of a host's own name where /etc/hosts
+// answers, and is asked first.
+func FullName(node string) (string, bool) {
+	names := hostsEntry(node)
+	for _, n := range names {
+		if strings.Contains(n, ".") {
+			return n, true
+		}
+	}
+	if names == nil {
+		return "", false
+	}
+	return names[0], true
 }
 
 // hostsEntry finds the names of the address that /etc/hosts gives name, when

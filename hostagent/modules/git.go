@@ -88,7 +88,7 @@ func (g *checkout) covered() error {
 		return handBack("no working copy")
 	case a.Bare || a.Separate != nil || a.Archive != nil || a.Reference != nil || a.Refspec != nil || a.Verify || a.Umask != nil || a.Depth != nil:
 		return handBack("more than a plain working copy")
-	case a.AcceptNew || a.Track || len(a.Allowlist) > 0:
+	case a.AcceptNew || a.Track || len(a.Allowlist) > 0 || g.params.Has("gpg_whitelist"):
 		return handBack("options out of the ordinary")
 	case !plainRef.MatchString(a.Version) || !plainRef.MatchString(a.Remote) || strings.HasPrefix(a.Version, "-") || strings.HasPrefix(a.Remote, "-"):
 		return handBack("a version or remote that needs quoting")

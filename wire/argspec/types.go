@@ -74,7 +74,7 @@ func Boolean(v any) (bool, error) {
 			return false, nil
 		}
 	}
-	return false, fmt.Errorf("The value %s is not a valid boolean. Valid booleans include: 'f', 0, 't', 'y', 'true', 'on', 'no', 1, 'off', 'n', '1', 'false', '0', 'yes'", value.Repr(value.Str(v))) //nolint:staticcheck // the reference's text
+	return false, fmt.Errorf("The value '%s' is not a valid boolean. Valid booleans include: 'f', 0, 't', 'y', 'true', 'on', 'no', 1, 'off', 'n', '1', 'false', '0', 'yes'", value.Str(v)) //nolint:staticcheck // the reference's text
 }
 
 func toBool(v any) (any, error) {

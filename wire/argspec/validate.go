@@ -126,7 +126,7 @@ func (v *validator) level(spec *Spec, params *value.Dict, prefix string, path []
 	v.collectNoLog(spec, params)
 	v.unknown(spec, params, aliases, path)
 	v.mutuallyExclusive(spec.MutuallyExclusive, params, path)
-	defaults(spec, params, false)
+	v.defaults(spec, params, false)
 	v.required(spec, params, path)
 	for i := range spec.Options {
 		v.convert(&spec.Options[i], params, prefix, path)
@@ -135,7 +135,7 @@ func (v *validator) level(spec *Spec, params *value.Dict, prefix string, path []
 		v.choices(&spec.Options[i], params, path)
 	}
 	v.rules(spec, params, path)
-	defaults(spec, params, true)
+	v.defaults(spec, params, true)
 	if len(path) < maxDepth {
 		for i := range spec.Options {
 			v.below(&spec.Options[i], params, prefix, path)
@@ -290,13 +290,16 @@ func (v *validator) reportUnsupported() {
 
 // defaults fills in what is missing: defaults other than None first, and with
 // all set every other option as None.
-func defaults(spec *Spec, params *value.Dict, all bool) {
+func (v *validator) defaults(spec *Spec, params *value.Dict, all bool) {
 	for _, o := range spec.Options {
 		if params.Has(o.Name) {
 			continue
 		}
 		if o.Default != nil {
 			params.Set(o.Name, plain(o.Default, 0))
+			if o.NoLog && value.Truth(o.Default) {
+				v.res.NoLog = appendTexts(v.res.NoLog, o.Default, 0)
+			}
 		} else if all {
 			params.Set(o.Name, nil)
 		}
