@@ -60,8 +60,8 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 	if opt.Args == "" {
 		opt.Args = j.config.String("DEFAULT_MODULE_ARGS")
 	}
-	login, err := j.login(ctx, opt.connectOptions, opt.becomeOptions)
-	if err != nil {
+	login := j.login(opt.connectOptions, opt.becomeOptions)
+	if err := j.askPasswords(ctx, login, opt.connectOptions, opt.becomeOptions); err != nil {
 		return err
 	}
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {

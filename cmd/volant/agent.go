@@ -104,8 +104,8 @@ func agentMain(ctx context.Context, p *process, args []string) error {
 
 // agentTargets finds how to log in to the hosts, as a play on them would.
 func (j *project) agentTargets(ctx context.Context, opt *agentOptions) ([]fleet.Target, error) {
-	login, err := j.login(ctx, opt.connectOptions, becomeOptions{})
-	if err != nil {
+	login := j.login(opt.connectOptions, becomeOptions{})
+	if err := j.askPasswords(ctx, login, opt.connectOptions, becomeOptions{}); err != nil {
 		return nil, err
 	}
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {

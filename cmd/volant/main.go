@@ -42,9 +42,12 @@ type process struct {
 	describe func(options any) error
 	// What the command line said, where one of ansible-core's grammars was used.
 	grammar *argparse.Parser
-	action  string                    // the command below the command, such as "encrypt"
-	given   []string                  // spellings of the options
-	find    func(name string) command // nil when there is none of that name
+	action  string   // the command below the command, such as "encrypt"
+	given   []string // spellings of the options
+	// tty opens the terminal that the process belongs to; nil for none.
+	tty    func() (*os.File, error)
+	secret *passwords                // made by asking
+	find   func(name string) command // nil when there is none of that name
 }
 
 // exit ends a command with a code, and a message on standard error if any.
@@ -119,7 +122,7 @@ func run(argv []string) int {
 		<-signals
 		os.Exit(codeInterrupted)
 	}()
-	p := &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv}
+	p := &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv, tty: controlling}
 	p.dir, _ = os.Getwd()
 	p.home, _ = os.UserHomeDir()
 	p.color, p.width = terminal(os.Stdout)

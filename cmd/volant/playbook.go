@@ -110,9 +110,11 @@ func collectionName(s string) bool {
 
 // playbooks is the whole command once its options are known.
 func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
-	login, err := j.login(ctx, opt.connectOptions, opt.becomeOptions)
-	if err != nil {
-		return err
+	login := j.login(opt.connectOptions, opt.becomeOptions)
+	if !opt.SyntaxCheck && !opt.ListHosts && !opt.ListTasks && !opt.ListTags {
+		if err := j.askPasswords(ctx, login, opt.connectOptions, opt.becomeOptions); err != nil {
+			return err
+		}
 	}
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
@@ -357,8 +359,8 @@ func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Op
 	return nil
 }
 
-// login are the connection options and passwords.
-func (j *project) login(ctx context.Context, c connectOptions, b becomeOptions) (*execute.Login, error) {
+// login are the connection options.
+func (j *project) login(c connectOptions, b becomeOptions) *execute.Login {
 	cfg := j.config
 	l := &execute.Login{
 		User: first(c.User, cfg.String("DEFAULT_REMOTE_USER")), Connection: first(c.Connection, cfg.String("DEFAULT_TRANSPORT")),
@@ -372,59 +374,7 @@ func (j *project) login(ctx context.Context, c connectOptions, b becomeOptions) 
 		l.Timeout = time.Duration(c.Timeout) * time.Second
 	}
 	l.Host, l.LocalUser = j.surroundings, userName()
-	var err error
-	switch {
-	case c.AskPass || cfg.Bool("DEFAULT_ASK_PASS"):
-		l.Password, err = j.askPassword(ctx, "SSH password: ")
-	case first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")) != "":
-		l.Password, err = j.passwordFile(first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE")))
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case b.AskBecomePass || cfg.Bool("DEFAULT_BECOME_ASK_PASS"):
-		prompt := "BECOME password: "
-		if l.Password != "" {
-			prompt = "BECOME password[defaults to SSH password]: "
-		}
-		if l.BecomePassword, err = j.askPassword(ctx, prompt); err == nil && l.BecomePassword == "" {
-			l.BecomePassword = l.Password
-		}
-	case first(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE")) != "":
-		l.BecomePassword, err = j.passwordFile(first(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE")))
-	}
-	return l, err
-}
-
-func (j *project) askPassword(ctx context.Context, text string) (string, error) {
-	if j.prompt == nil {
-		return "", errNoTerminal
-	}
-	return j.prompt.ask(ctx, text, false, 0)
-}
-
-// maxPassword bounds a password file.
-const maxPassword = 64 << 10
-
-func (j *project) passwordFile(path string) (string, error) {
-	path = j.absolute(path)
-	st, err := os.Stat(path)
-	if err != nil {
-		return "", &fault.Error{Msg: fmt.Sprintf("The password file %s was not found", path)}
-	}
-	if st.Size() > maxPassword {
-		return "", &fault.Error{Msg: fmt.Sprintf("The password file %s is too large", path)}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", &fault.Error{Msg: fmt.Sprintf("Could not read password file (%s): %s", path, err)}
-	}
-	text := strings.TrimSpace(string(b))
-	if text == "" {
-		return "", &fault.Error{Msg: fmt.Sprintf("Empty password was provided from file (%s)", path)}
-	}
-	return text, nil
+	return l
 }
 
 func first(s ...string) string {

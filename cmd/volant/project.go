@@ -111,15 +111,7 @@ func (j *project) banner() string {
 func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 	j.vault = vault.New()
 	j.vault.MatchID = j.config.Bool("DEFAULT_VAULT_ID_MATCH")
-	w := vault.Wanted{
-		IDs:           append(slices.Clone(j.config.Strings("DEFAULT_VAULT_IDENTITY_LIST")), opt.VaultID...),
-		PasswordFiles: slices.Clone(opt.VaultPasswordFile),
-		Ask:           opt.AskVaultPassword, DefaultID: j.config.String("DEFAULT_VAULT_IDENTITY"), Dir: j.dir,
-	}
-	if f := j.config.String("DEFAULT_VAULT_PASSWORD_FILE"); f != "" {
-		w.PasswordFiles = append(w.PasswordFiles, f)
-	}
-	if _, err := j.vault.Load(ctx, w, terminalOf(j.process), j.display); err != nil {
+	if _, err := j.vault.Load(ctx, vaultWanted(j.process, j.config, opt), asker{j.asking(), ctx}, j.display); err != nil {
 		return err
 	}
 	j.files = &yaml.Files{Vault: j.vault, Sink: j.display}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,6 +59,12 @@ func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int)
 		t.before()
 	}
 	fmt.Fprint(t.out, text)
+	before, _ := term.GetState(int(t.in.Fd()))
+	restore := func() {
+		if before != nil {
+			_ = term.Restore(int(t.in.Fd()), before)
+		}
+	}
 	type answer struct {
 		line string
 		err  error
@@ -85,18 +90,10 @@ func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int)
 	case a := <-got:
 		return a.line, a.err
 	case <-late:
+		restore()
 		return "", nil
 	case <-ctx.Done():
+		restore()
 		return "", ctx.Err()
 	}
 }
-
-// Prompt implements vault.Terminal.
-func (t *prompter) Prompt(msg string, secret bool) (string, error) {
-	if t == nil {
-		return "", io.EOF
-	}
-	return t.ask(context.Background(), msg, !secret, 0)
-}
-
-var errNoTerminal = errors.New("there is no terminal to ask on")

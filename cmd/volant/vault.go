@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,31 +94,6 @@ type vaultRun struct {
 	asks   vault.Terminal
 }
 
-// lineTerminal asks where there is no terminal: it reads lines of standard
-// input, as the reference's getpass falls back to.
-type lineTerminal struct {
-	in  *bufio.Reader
-	out io.Writer
-}
-
-// Prompt implements vault.Terminal.
-func (t lineTerminal) Prompt(msg string, _ bool) (string, error) {
-	fmt.Fprint(t.out, msg)
-	line, err := t.in.ReadString('\n')
-	if err != nil && line == "" {
-		return "", io.EOF
-	}
-	return strings.TrimRight(line, "\r\n"), nil
-}
-
-// terminalOf is who answers questions of the vault.
-func terminalOf(p *process) vault.Terminal {
-	if t := newPrompter(p); t != nil {
-		return t
-	}
-	return lineTerminal{bufio.NewReader(p.stdin), p.stderr}
-}
-
 // vaultMain encrypts, decrypts and edits.
 func vaultMain(ctx context.Context, p *process, args []string) error {
 	var opt vaultArgs
@@ -150,7 +123,7 @@ func vaultMain(ctx context.Context, p *process, args []string) error {
 	if output != "" && output != "-" && !filepath.IsAbs(output) {
 		output = filepath.Join(p.dir, output)
 	}
-	r := &vaultRun{p: p, c: c, d: d, v: vault.New(), asks: terminalOf(p)}
+	r := &vaultRun{p: p, c: c, d: d, v: vault.New(), asks: asker{p.asking(), ctx}}
 	r.v.MatchID, r.v.DefaultID = c.Bool("DEFAULT_VAULT_ID_MATCH"), c.String("DEFAULT_VAULT_IDENTITY")
 	fresh := action == "encrypt" || action == "encrypt_string" || action == "create"
 	w := vaultWanted(p, c, common.vaultOptions)

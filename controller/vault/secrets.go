@@ -79,7 +79,9 @@ func (v *Vault) Load(ctx context.Context, w Wanted, term Terminal, sink fault.Si
 		switch source {
 		case promptWord, askPassPrompt:
 			if key, err = ask(term, id, source, w.New); err != nil {
-				fault.Warn(sink, "Error in vault password prompt (%s): %s", shown, err)
+				if ctx.Err() == nil {
+					fault.Warn(sink, "Error in vault password prompt (%s): %s", shown, err)
+				}
 				return nil, err
 			}
 		default:
