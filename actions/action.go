@@ -137,6 +137,9 @@ type Task struct {
 	Verbosity              int
 	Env                    bool // the task has a non-empty environment
 	BecomeUser, RemoteUser string
+	// MaxDiff is the size above which a file is not shown in a diff, in bytes;
+	// below 0 for none, 0 for the reference's default.
+	MaxDiff int64
 	TaskFile               string // the file the task was written in; empty for ad hoc
 	// FactModules is what gather_facts runs, the FACTS_MODULES setting.
 	FactModules    []string

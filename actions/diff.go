@@ -4,20 +4,32 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"math"
 	"path"
 	"strings"
 
 	"volant/wire/value"
 )
 
-// maxDiff is the size above which a file is not shown in a diff, the
-// reference's MAX_FILE_SIZE_FOR_DIFF.
-const maxDiff = 104448
+// defaultDiff is the default of the reference's MAX_FILE_SIZE_FOR_DIFF.
+const defaultDiff = 104448
+
+// maxDiff is the size above which a file is not shown in a diff.
+func (t *Task) maxDiff() int64 {
+	switch {
+	case t.MaxDiff < 0:
+		return math.MaxInt64
+	case t.MaxDiff == 0:
+		return defaultDiff
+	}
+	return t.MaxDiff
+}
 
 // fileDiff compares dest on the host with src. after names the new side in
 // the diff's header: dest itself for content given inline.
 func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string) (*value.Dict, error) {
 	diff := value.NewDict(4)
+	maxDiff := r.maxDiff()
 	peek, err := r.Host.Module(ctx, "ansible.legacy.file", value.DictOf("path", dest, "_diff_peek", true))
 	if err != nil {
 		return nil, err
@@ -35,7 +47,7 @@ func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string
 	case present(peek.Lookup("appears_binary")):
 		diff.Set("dst_binary", int64(1))
 	case size > maxDiff:
-		diff.Set("dst_larger", int64(maxDiff))
+		diff.Set("dst_larger", maxDiff)
 	default:
 		got, err := r.Host.Module(ctx, "ansible.legacy.slurp", value.DictOf("path", dest))
 		if err != nil {
@@ -51,7 +63,7 @@ func fileDiff(ctx context.Context, r *Run, dest string, src Source, after string
 		}
 	}
 	if src.Size > maxDiff {
-		diff.Set("src_larger", int64(maxDiff))
+		diff.Set("src_larger", maxDiff)
 	} else {
 		data, err := src.Data()
 		if err != nil {

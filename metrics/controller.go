@@ -28,6 +28,7 @@ type Controller struct {
 	runStart, runDuration, runExit *prometheus.GaugeVec
 	plays                          prometheus.Counter
 	hosts                          *prometheus.GaugeVec
+	hostTasks                      *prometheus.GaugeVec
 	tasks                          *prometheus.CounterVec
 	taskSeconds                    *prometheus.HistogramVec
 	phase                          *prometheus.HistogramVec
@@ -69,6 +70,7 @@ func NewController(version string, protocol int) *Controller {
 	c.runDuration = gauge("volant_run_duration_seconds", "Wall time of the run.", "playbook")
 	c.runExit = gauge("volant_run_exit_code", "Exit code of the run.", "playbook")
 	c.plays = counter("volant_plays_total", "Plays started, batches of serial counted each.").WithLabelValues()
+	c.hostTasks = gauge("volant_host_tasks", "Tasks of a host by how they ended, as the recap counts them; only where metrics_hosts is set.", "playbook", "host", "status")
 	c.hosts = gauge("volant_run_hosts", "Hosts of the run by how they ended: ok, changed, failed, unreachable.", "playbook", "status")
 	c.tasks = counter("volant_tasks_total", "Tasks done on a host, by action and how they ended: ok, changed, failed, skipped, unreachable.", "action", "status")
 	c.taskSeconds = histogram("volant_task_duration_seconds", "Time of a task on one host, its waits included.", "action")
@@ -112,6 +114,17 @@ func (c *Controller) RunEnded(playbook string, took time.Duration, exit int, hos
 	c.runExit.WithLabelValues(playbook).Set(float64(exit))
 	for _, status := range []string{"ok", "changed", "failed", "unreachable"} {
 		c.hosts.WithLabelValues(playbook, status).Set(float64(hosts[status]))
+	}
+}
+
+// HostEnded notes how many tasks of a host ended how, for those who want hosts
+// by name.
+func (c *Controller) HostEnded(playbook, host string, tasks map[string]int) {
+	if c == nil {
+		return
+	}
+	for status, n := range tasks {
+		c.hostTasks.WithLabelValues(playbook, host, status).Set(float64(n))
 	}
 }
 

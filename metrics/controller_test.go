@@ -31,6 +31,7 @@ func sample() *Controller {
 	c.Staged("sent", 42)
 	c.Dropped("output")
 	c.Skew(-time.Second)
+	c.HostEnded("site.yml", "h1", map[string]int{"changed": 3})
 	c.RunEnded("site.yml", 2*time.Second, 2, map[string]int{"ok": 3, "failed": 1})
 	return c
 }
@@ -47,6 +48,7 @@ func TestWriteFile(t *testing.T) {
 	for _, want := range []string{
 		`volant_run_exit_code{playbook="site.yml"} 2`,
 		`volant_run_hosts{playbook="site.yml",status="failed"} 1`,
+		`volant_host_tasks{host="h1",playbook="site.yml",status="changed"} 3`,
 		`volant_tasks_total{action="copy",status="changed"} 1`,
 		`volant_subtasks_total{module="stat",outcome="ok",path="native"} 1`,
 		`volant_subtask_seconds_bucket{path="native",phase="wire",le="0.0001"} 1`,
@@ -72,6 +74,7 @@ func TestNilMeasuresNothing(t *testing.T) {
 	var c *Controller
 	c.RunStarted("x", time.Now())
 	c.TaskDone("a", "ok", 1)
+	c.HostEnded("x", "h", map[string]int{"ok": 1})
 	c.RunEnded("x", 1, 0, nil)
 }
 

@@ -217,7 +217,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 		return err
 	}
 	late.loading = false
-	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), "ad hoc")
+	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), "ad hoc", j.config.Bool("VOLANT_METRICS_HOSTS"))
 	pr := newProfile(opt.Profile)
 	bus, err := j.bus(j.adhocCallback(opt), nil)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"volant/controller/config"
 	"volant/controller/events"
 	"volant/controller/fault"
+	"volant/controller/plugindoc"
 	"volant/controller/yaml"
 	"volant/wire/value"
 )
@@ -70,14 +72,26 @@ func configMain(ctx context.Context, p *process, args []string) error {
 	}
 	j.greet()
 	c, d := j.config, j.display
-	r := configReport{c: c, kind: common.Type, plugins: common.Args}
+	r := configReport{c: c, kind: common.Type, plugins: common.Args, lib: j.docLibrary(), warn: d.Note}
 	switch action {
 	case "view":
 		return r.view(ctx, p, d)
 	case "list":
-		return p.page(ctx, c, d, r.list(opt.List.Format))
+		defs, err := r.definitions()
+		if err != nil {
+			return err
+		}
+		text, err := defs.list(r.kind, opt.List.Format)
+		if err != nil {
+			return err
+		}
+		return p.page(ctx, c, d, text)
 	case "init":
-		return p.page(ctx, c, d, r.init(opt.Init.Format, opt.Init.Disabled))
+		defs, err := r.definitions()
+		if err != nil {
+			return err
+		}
+		return p.page(ctx, c, d, defs.init(opt.Init.Format, opt.Init.Disabled, c.String("ANSIBLE_HOME")))
 	case "validate":
 		return r.validate(p, d, opt.Validate.Format)
 	}
@@ -128,6 +142,8 @@ type configReport struct {
 	c       *config.Config
 	kind    string // base, all, or a kind of plugin
 	plugins []string
+	lib     *plugindoc.Library // nil without an ansible-core
+	warn    func(format string, args ...any)
 }
 
 func (r configReport) base() bool { return r.kind == "base" || r.kind == "all" }
@@ -152,6 +168,12 @@ type configEntry struct {
 func (e configEntry) dict() *value.Dict {
 	return value.DictOf("name", e.name, "value", e.value.Value, "origin", e.value.Origin)
 }
+
+// required is the origin of what has no default and must be set.
+const required = "REQUIRED"
+
+// set tells whether somebody set it.
+func (e configEntry) set() bool { return !e.value.IsDefault() && e.value.Origin != required }
 
 func (e configEntry) line() string {
 	return fmt.Sprintf("%s(%s) = %s", e.name, e.value.Origin, value.Str(e.value.Value))
@@ -184,13 +206,23 @@ func (r configReport) entries(changed bool) []configEntry {
 // pluginEntries are the options of one plugin.
 func (r configReport) pluginEntries(kind, plugin string, changed bool) ([]configEntry, error) {
 	var out []configEntry
-	for _, s := range config.PluginOptions(kind, plugin) {
-		v, err := r.c.Option(kind, plugin, s.Name, nil, nil)
+	settings, err := r.options(kind, plugin)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		v, err := r.c.Value(s.Setting)
 		if err != nil {
 			return nil, err
 		}
-		if !changed || !v.IsDefault() {
-			out = append(out, configEntry{s.Name, v})
+		if s.required && v.Value == nil && v.IsDefault() {
+			v.Origin = required
+		}
+		if s.other != nil && v.IsDefault() {
+			v.Value = s.other
+		}
+		if e := (configEntry{s.Name, v}); !changed || e.set() {
+			out = append(out, e)
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
@@ -202,16 +234,38 @@ func (r configReport) kinds() []string {
 	case "base":
 		return nil
 	case "all":
-		return config.PluginKinds()
+		return configTypes[2:]
 	}
 	return []string{r.kind}
 }
 
+// names are the plugins of a kind that were named, or all. One that is deprecated
+// starts with an underscore.
 func (r configReport) names(kind string) []string {
-	if r.kind == kind && len(r.plugins) > 0 {
-		return r.plugins
+	known := config.PluginNames(kind)
+	if r.lib != nil {
+		known = r.lib.Configurable(kind)
 	}
-	return config.PluginNames(kind)
+	if r.kind != kind || len(r.plugins) == 0 {
+		return known
+	}
+	var names []string
+	for _, n := range r.plugins {
+		if short := strings.TrimPrefix(n, "ansible.builtin."); slices.Contains(known, short) {
+			names = append(names, short)
+		} else {
+			r.warn("Skipping %s as we could not find matching plugin", n)
+		}
+	}
+	return names
+}
+
+// niceName is how the name of a plugin is shown.
+func niceName(name string) string {
+	if short, old := strings.CutPrefix(name, "_"); old {
+		return short + " (DEPRECATED)"
+	}
+	return name
 }
 
 func (r configReport) dump(format string, changed bool, p *process) (string, error) {
@@ -223,7 +277,28 @@ func (r configReport) dump(format string, changed bool, p *process) (string, err
 			list.Items = append(list.Items, e.dict())
 		}
 		lines = append(lines, "\nGALAXY_SERVERS:\n")
-		list.Items = append(list.Items, value.DictOf("GALAXY_SERVERS", value.NewDict(0)))
+		byServer := value.NewDict(0)
+		for _, server := range r.servers() {
+			entries, err := r.serverEntries(server)
+			if err != nil {
+				return "", err
+			}
+			all := &value.List{}
+			for _, e := range entries {
+				d := e.dict()
+				d.Set("type", nil)
+				all.Items = append(all.Items, d)
+			}
+			byServer.Set(server, all)
+			lines = append(lines, "\n"+server+"\n"+strings.Repeat("=", len(server)))
+			sort.Slice(entries, func(i, j int) bool { return entries[i].name < entries[j].name })
+			for _, e := range entries {
+				if !changed || e.set() {
+					lines = append(lines, e.line())
+				}
+			}
+		}
+		list.Items = append(list.Items, value.DictOf("GALAXY_SERVERS", byServer))
 	}
 	for _, kind := range r.kinds() {
 		var own []string
@@ -236,6 +311,7 @@ func (r configReport) dump(format string, changed bool, p *process) (string, err
 			if len(entries) == 0 {
 				continue
 			}
+			name = niceName(name)
 			own = append(own, "\n"+name+":\n"+strings.Repeat("_", len(name)))
 			items := &value.List{}
 			for _, e := range entries {
@@ -326,135 +402,6 @@ func describe(s config.Setting) *value.Dict {
 	return d
 }
 
-func (r configReport) list(format string) string {
-	all := value.NewDict(0)
-	if r.base() {
-		for _, s := range config.Settings() {
-			if !strings.HasPrefix(s.Name, "_Z_") {
-				all.Set(s.Name, describe(s))
-			}
-		}
-		all.Set("GALAXY_SERVERS", value.NewDict(0))
-	}
-	if kinds := r.kinds(); len(kinds) > 0 {
-		byKind := value.NewDict(0)
-		for _, kind := range kinds {
-			plugins := value.NewDict(0)
-			for _, name := range r.names(kind) {
-				options := value.NewDict(0)
-				for _, s := range config.PluginOptions(kind, name) {
-					options.Set(s.Name, describe(s))
-				}
-				plugins.Set(name, options)
-			}
-			if r.kind == "all" {
-				kind = strings.ToUpper(kind)
-			}
-			byKind.Set(kind, plugins)
-		}
-		all.Set("PLUGINS", byKind)
-	}
-	if format == "json" {
-		return indentedJSON(all, jsonStyle{ascii: true})
-	}
-	text, err := yaml.Dump(all, dumpStyle())
-	if err != nil {
-		return err.Error()
-	}
-	return text
-}
-
-// init is a configuration with every setting at its default.
-func (r configReport) init(format string, disabled bool) string {
-	var settings []config.Setting
-	if r.base() {
-		settings = config.Settings()
-	}
-	for _, kind := range r.kinds() {
-		for _, name := range r.names(kind) {
-			settings = append(settings, config.PluginOptions(kind, name)...)
-		}
-	}
-	mark := ""
-	if disabled {
-		mark = map[string]string{"ini": ";", "env": "#", "vars": "#"}[format]
-	}
-	var order []string
-	sections := map[string][]string{}
-	seen := map[string]bool{}
-	add := func(section, name, line string, s config.Setting) {
-		if seen[section+"\x00"+name] {
-			return
-		}
-		seen[section+"\x00"+name] = true
-		if sections[section] == nil {
-			order = append(order, section)
-		}
-		kind := string(s.Type)
-		if kind == "" {
-			kind = "string"
-		}
-		sections[section] = append(sections[section], "# ("+kind+") "+s.Name, mark+line, "")
-	}
-	for _, s := range settings {
-		if strings.HasPrefix(s.Name, "_") {
-			continue
-		}
-		def := initDefault(s, format)
-		switch {
-		case format == "ini" && len(s.Ini) > 0:
-			e := s.Ini[len(s.Ini)-1]
-			add(e.Section, e.Key, e.Key+"="+def, s)
-		case format == "env" && len(s.Env) > 0:
-			name := s.Env[len(s.Env)-1]
-			add("", name, name+"="+def, s)
-		case format == "vars" && len(s.Vars) > 0:
-			name := s.Vars[len(s.Vars)-1]
-			add("", name, name+": "+def, s)
-		}
-	}
-	var out []string
-	for _, section := range order {
-		if format == "ini" {
-			out = append(out, "["+section+"]")
-		}
-		out = append(out, sections[section]...)
-		if format == "ini" {
-			out = append(out, "")
-		}
-	}
-	return strings.Join(out, "\n")
-}
-
-func initDefault(s config.Setting, format string) string {
-	switch v := s.Default.(type) {
-	case nil:
-		return ""
-	case bool:
-		if format == "env" {
-			if v {
-				return "1"
-			}
-			return "0"
-		}
-		return value.Str(v)
-	case []string:
-		return strings.Join(v, ", ")
-	case [][2]string:
-		m := value.NewDict(len(v))
-		for _, kv := range v {
-			m.Set(kv[0], kv[1])
-		}
-		return value.Repr(m)
-	case string:
-		if strings.HasPrefix(v, "{{") {
-			return strings.NewReplacer(`{{ ANSIBLE_HOME ~ "`, "~/.ansible", `" }}`, "", "{{ANSIBLE_HOME}}", "~/.ansible").Replace(v)
-		}
-		return v
-	}
-	return value.Str(s.Default)
-}
-
 // validate names what nobody knows in the file or the environment.
 func (r configReport) validate(p *process, d *events.Display, format string) error {
 	keys, env := map[string]map[string]bool{}, map[string]bool{}
@@ -474,10 +421,21 @@ func (r configReport) validate(p *process, d *events.Display, format string) err
 			know(s)
 		}
 	}
+	if r.base() {
+		for _, server := range r.servers() {
+			for _, s := range serverSettings(server, r.c) {
+				know(s)
+			}
+		}
+	}
 	for _, kind := range r.kinds() {
 		for _, name := range r.names(kind) {
-			for _, s := range config.PluginOptions(kind, name) {
-				know(s)
+			options, err := r.options(kind, name)
+			if err != nil {
+				return err
+			}
+			for _, s := range options {
+				know(s.Setting)
 			}
 		}
 	}

@@ -41,19 +41,9 @@ func docMain(ctx context.Context, p *process, args []string) error {
 		return err
 	}
 	j.greet()
-	u, err := j.core(opt.ModulePath)
-	if err != nil {
-		return err
-	}
-	if u == nil {
+	lib := j.docLibrary(opt.ModulePath...)
+	if lib == nil {
 		return plainError("There is no ansible-core here, and so no documentation. `volant setup` installs one.")
-	}
-	lib := &plugindoc.Library{
-		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"),
-		HasAction: func(name string) bool {
-			_, ok := actions.Lookup(name)
-			return ok
-		},
 	}
 	if dir := first(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); dir != "" {
 		lib.Dirs = append(lib.Dirs, j.absolute(dir))
@@ -63,11 +53,26 @@ func docMain(ctx context.Context, p *process, args []string) error {
 			lib.ModulePath = append(lib.ModulePath, j.absolute(d))
 		}
 	}
-	d := &docReport{project: j, lib: lib, opt: &opt, look: j.docLook(u.Core().Version)}
+	d := &docReport{project: j, lib: lib, opt: &opt, look: j.docLook(lib.Union.Core().Version)}
 	if opt.List || opt.ListFiles {
 		return d.list(ctx)
 	}
 	return d.show(ctx)
+}
+
+// docLibrary is where documentation is found; nil without an ansible-core.
+func (j *project) docLibrary(modulePath ...string) *plugindoc.Library {
+	u, err := j.core(modulePath)
+	if err != nil || u == nil {
+		return nil
+	}
+	return &plugindoc.Library{
+		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"),
+		HasAction: func(name string) bool {
+			_, ok := actions.Lookup(name)
+			return ok
+		},
+	}
 }
 
 // docReport makes the outputs of the doc command.

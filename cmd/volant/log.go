@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"volant/controller/events"
@@ -20,12 +21,16 @@ var _ events.Log = (*logLines)(nil)
 
 // Line implements events.Log. A log that cannot be written stops no run.
 func (l *logLines) Line(level, msg string) {
-	_, _ = fmt.Fprintf(l.w, "%s p=%d u=%s n=ansible %s| %s\n", l.now().Format("2006-01-02 15:04:05,000"), os.Getpid(), l.user, level, msg)
+	_, _ = fmt.Fprintf(l.w, "%s p=%d u=%s n=%s %s| %s\n", l.now().Format("2006-01-02 15:04:05,000"), os.Getpid(), l.user, loggerName, level, msg)
 }
 
-// openLog opens the log, nil for none.
-func openLog(p *process, path string) events.Log {
-	if path == "" {
+// loggerName is who the lines of a log are from.
+const loggerName = "ansible"
+
+// openLog opens the log, nil for none. filtered are names whose lines are not
+// wanted.
+func openLog(p *process, path string, filtered []string) events.Log {
+	if path == "" || slices.ContainsFunc(filtered, func(n string) bool { return n == "" || n == loggerName }) {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

@@ -12,14 +12,15 @@ import (
 // meter feeds metrics from the events of a run.
 type meter struct {
 	file, playbook string
+	byHost         bool // hosts are named
 	c              *metrics.Controller
 	begin          time.Time
 }
 
 // newMeter returns a meter that writes to the first of the files named; without
 // any it measures nothing.
-func newMeter(option, setting, playbook string) *meter {
-	m := &meter{file: first(option, setting), playbook: playbook, begin: time.Now()}
+func newMeter(option, setting, playbook string, byHost bool) *meter {
+	m := &meter{file: first(option, setting), byHost: byHost, playbook: playbook, begin: time.Now()}
 	if m.file != "" {
 		m.c = metrics.NewController(release(), wire.Version)
 		m.c.RunStarted(playbook, m.begin)
@@ -79,6 +80,11 @@ func (m *meter) end(code int, s *events.Stats, warn func(text string)) {
 	}
 	hosts := map[string]int{}
 	for _, h := range s.Hosts() {
+		if m.byHost {
+			n := s.Host(h)
+			m.c.HostEnded(m.playbook, h, map[string]int{"ok": n.OK, "changed": n.Changed, "unreachable": n.Unreachable, "failed": n.Failed,
+				"skipped": n.Skipped, "rescued": n.Rescued, "ignored": n.Ignored})
+		}
 		switch n := s.Host(h); {
 		case n.Unreachable > 0:
 			hosts["unreachable"]++

@@ -154,7 +154,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		return err
 	}
 	pr := newProfile(opt.Profile)
-	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","))
+	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","), j.config.Bool("VOLANT_METRICS_HOSTS"))
 	bus, err := j.bus(j.config.String("DEFAULT_STDOUT_CALLBACK"), opt)
 	if err != nil {
 		return err
@@ -372,6 +372,10 @@ func (j *project) login(c connectOptions, b becomeOptions) *execute.Login {
 	}
 	if c.Timeout > 0 {
 		l.Timeout = time.Duration(c.Timeout) * time.Second
+	}
+	if v, err := cfg.Option("connection", "ssh", "timeout", nil, nil); err == nil && c.Timeout == 0 && !v.IsDefault() {
+		n, _ := v.Value.(int64)
+		l.Timeout = time.Duration(n) * time.Second
 	}
 	l.Host, l.LocalUser = j.surroundings, userName()
 	return l

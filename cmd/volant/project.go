@@ -46,7 +46,7 @@ func configure(p *process, verbose int) (*project, error) {
 		return nil, &exit{code: codeOptions}
 	}
 	j := &project{process: p, config: cfg, prompt: newPrompter(p)}
-	log := openLog(p, cfg.String("DEFAULT_LOG_PATH"))
+	log := openLog(p, cfg.String("DEFAULT_LOG_PATH"), cfg.Strings("DEFAULT_LOG_FILTER"))
 	d := events.NewDisplay(p.stdout, p.stderr, log)
 	d.Verbosity = verbose + cfg.Int("DEFAULT_VERBOSITY")
 	d.LogVerbosity = cfg.Int("LOG_VERBOSITY")
@@ -299,6 +299,7 @@ func (j *project) core(modulePath []string, playbookDirs ...string) (*union.Unio
 	return union.New(union.Options{
 		Python: func(short string) bool { return !natives || short == "setup" && facts == "python" },
 		Core:   core, Collections: append(collections, j.config.Strings("COLLECTIONS_PATHS")...),
+		NoSysPath:       !j.config.Bool("COLLECTIONS_SCAN_SYS_PATH"),
 		ModulePath:      append(dirs, j.config.Strings("DEFAULT_MODULE_PATH")...),
 		ModuleUtilsPath: j.config.Strings("DEFAULT_MODULE_UTILS_PATH"), CacheDir: cache,
 	}), nil

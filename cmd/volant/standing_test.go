@@ -10,32 +10,110 @@ import (
 	"volant/controller/config"
 )
 
-// shown are settings that tasks can read as variables and nothing else does.
-var shown = map[string]bool{"DEFAULT_EXECUTABLE": true, "DEFAULT_MODULE_COMPRESSION": true}
+// readable are settings that nothing acts on and that tasks can see: as
+// variables, or in what modules are given.
+var readable = map[string]bool{"DEFAULT_MODULE_COMPRESSION": true}
 
-// TestStanding holds what is said of settings to the code: one that is said
-// not to be acted on is named nowhere outside the table.
-func TestStanding(t *testing.T) {
-	var code strings.Builder
-	for _, top := range []string{"../../controller", "../../cmd", "../../actions"} {
+// codeOutside is the text of all that may act on settings, by folder.
+func codeOutside(t *testing.T) map[string]string {
+	t.Helper()
+	code := map[string]string{}
+	for _, top := range []string{"../../controller", "../../cmd/volant"} {
 		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() && d.Name() == "config" || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				if err == nil && d.IsDir() && d.Name() == "config" {
-					return fs.SkipDir
-				}
+			switch {
+			case err != nil:
 				return err
+			case d.IsDir() && d.Name() == "config":
+				return fs.SkipDir
+			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
 			}
 			b, err := os.ReadFile(path)
-			code.Write(b)
+			code[filepath.Dir(path)] += string(b)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	return code
+}
+
+// TestEverySettingIsActedOnOrNamed goes through the whole table: a setting is
+// read by name somewhere outside of it (or is known to act under another
+// name), or setting it gives one warning that names it, or it is one that
+// nobody misses.
+func TestEverySettingIsActedOnOrNamed(t *testing.T) {
+	code := codeOutside(t)
+	var acted, warned, moot int
 	for _, s := range config.Settings() {
-		if acted, _, warned := config.Standing(s.Name); !acted && !warned && !shown[s.Name] && strings.Contains(code.String(), `"`+s.Name+`"`) {
-			t.Errorf("%s is said not to be acted on, and is named in the code", s.Name)
+		named := ""
+		for dir, text := range code {
+			if strings.Contains(text, `"`+s.Name+`"`) || strings.HasPrefix(s.Name, "COLOR_") && strings.Contains(text, `"`+strings.ToLower(strings.TrimPrefix(s.Name, "COLOR_"))+`"`) {
+				named = dir
+			}
+		}
+		ok, why, warns := config.Standing(s.Name)
+		other := config.Elsewhere(s.Name)
+		switch {
+		case ok && named == "" && other == "":
+			t.Errorf("%s is said to be acted on, and is named nowhere in the code", s.Name)
+		case ok && other != "" && named != "" && !strings.Contains(other, "config"):
+			t.Errorf("%s is said to act elsewhere (%s), and is named in %s", s.Name, other, named)
+		case ok:
+			acted++
+			continue
+		case why == "":
+			t.Errorf("%s has no reason for not being acted on", s.Name)
+		case named != "" && !readable[s.Name]:
+			t.Errorf("%s is said not to be acted on, and is named in %s", s.Name, named)
+		case other != "":
+			t.Errorf("%s stands in two tables", s.Name)
+		}
+		if len(s.Env)+len(s.Ini) == 0 {
+			continue // it cannot be set
+		}
+		got := warningsOf(t, s)
+		switch {
+		case warns && (len(got) != 1 || !strings.Contains(got[0], s.Name+" (") || !strings.HasSuffix(got[0], why+".")):
+			t.Errorf("setting %s warns %q, want one that names it and says that %s", s.Name, got, why)
+		case !warns && len(got) > 0:
+			t.Errorf("setting %s warns: %q", s.Name, got)
+		case warns:
+			warned++
+		default:
+			moot++
 		}
 	}
+	t.Logf("%d settings are acted on, %d warn, %d are moot", acted, warned, moot)
+	if acted < 100 {
+		t.Errorf("only %d settings are acted on", acted)
+	}
+}
+
+// warningsOf are those of a configuration with the one setting in it.
+func warningsOf(t *testing.T, s config.Setting) []string {
+	t.Helper()
+	text := "1"
+	if len(s.Choices) > 0 {
+		text = s.Choices[len(s.Choices)-1]
+	}
+	dir := t.TempDir()
+	if len(s.Env) == 0 {
+		e := s.Ini[len(s.Ini)-1]
+		if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte("["+e.Section+"]\n"+e.Key+" = "+text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := config.Load(config.Source{Dir: dir, Home: dir, Getenv: func(n string) (string, bool) {
+		if len(s.Env) > 0 && n == s.Env[len(s.Env)-1] {
+			return text, true
+		}
+		return "", false
+	}})
+	if err != nil {
+		t.Errorf("%s: %v", s.Name, err)
+		return nil
+	}
+	return c.Warnings()
 }

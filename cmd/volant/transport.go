@@ -172,7 +172,7 @@ func (j *project) passphrases() func(ctx context.Context, prompt string) (string
 	if j.prompt == nil {
 		return nil
 	}
-	return j.askPassword
+	return j.asking().ask
 }
 
 func userName() string {

@@ -258,6 +258,9 @@ func PluginOption(kind, plugin, option string) *Setting {
 	return nil
 }
 
+// Value is the value of a setting that is in no table.
+func (c *Config) Value(s Setting) (Value, error) { return c.lookup(s, "") }
+
 // PluginOptions are the options of one plugin, in the reference's order.
 func PluginOptions(kind, plugin string) []Setting { return plugins[kind][plugin] }
 

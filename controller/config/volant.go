@@ -35,24 +35,3 @@ var settingsVolant = []Setting{
 	// Whether metrics carry host names.
 	{Name: "VOLANT_METRICS_HOSTS", Type: Bool, Default: false, Env: []string{"VOLANT_METRICS_HOSTS"}, Ini: []Entry{{"volant", "metrics_hosts"}}},
 }
-
-// ignored are the reference's settings that we do not act on, and why.
-var ignored = map[string]string{
-	"ANSIBLE_CONNECTION_PATH":          "there is no persistent connection helper",
-	"CONNECTION_FACTS_MODULES":         "network platforms are not supported",
-	"DEFAULT_CLICONF_PLUGIN_PATH":      "network platforms are not supported",
-	"DEFAULT_HTTPAPI_PLUGIN_PATH":      "network platforms are not supported",
-	"DEFAULT_NETCONF_PLUGIN_PATH":      "network platforms are not supported",
-	"DEFAULT_TERMINAL_PLUGIN_PATH":     "network platforms are not supported",
-	"NETWORK_GROUP_MODULES":            "network platforms are not supported",
-	"PERSISTENT_CONNECT_TIMEOUT":       "network platforms are not supported",
-	"PERSISTENT_CONNECT_RETRY_TIMEOUT": "network platforms are not supported",
-	"PERSISTENT_COMMAND_TIMEOUT":       "network platforms are not supported",
-	"PERSISTENT_CONTROL_PATH_DIR":      "network platforms are not supported",
-	"PARAMIKO_HOST_KEY_AUTO_ADD":       "SSH is Volant's own",
-	"PARAMIKO_LOOK_FOR_KEYS":           "SSH is Volant's own",
-	"DEFAULT_STRATEGY_PLUGIN_PATH":     "strategies are built in",
-	"DEFAULT_CONNECTION_PLUGIN_PATH":   "hosts are reached through the agent",
-	"DEFAULT_JINJA2_EXTENSIONS":        "templates have no extensions",
-	"DEFAULT_KEEP_REMOTE_FILES":        "staged files are removed when their task ends",
-}

@@ -69,6 +69,9 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 	}
 	t.RemoteUser = first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser)
 	if cfg := it.r.opt.Config; cfg != nil {
+		if t.MaxDiff = int64(cfg.Int("MAX_FILE_SIZE_FOR_DIFF")); t.MaxDiff <= 0 {
+			t.MaxDiff = -1
+		}
 		t.FactModules = cfg.Strings("FACTS_MODULES")
 	}
 	if v, ok := it.connVar(ctx, "ansible_facts_modules"); ok {

@@ -11,6 +11,7 @@ import (
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/fleet"
+	"volant/controller/playbook"
 	"volant/controller/union"
 	"volant/stage"
 	"volant/wire"
@@ -80,7 +81,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	} else {
 		t.Native = true
 	}
-	t.Options = wire.Dict{Dict: h.options(name)} // modules name themselves as they were called
+	t.Options = wire.Dict{Dict: h.options(ctx, name)} // modules name themselves as they were called
 	t.Check, t.Diff = h.f.check, h.f.diff
 	t.Environment = h.f.environment
 	if job {
@@ -132,17 +133,44 @@ func (h *remote) resolve(name string) (*union.Module, error) {
 func (h *item) unionScope() union.Scope { return h.r.opt.Names.Scope(h.collections()) }
 
 // options are the reference's _ansible_ arguments of a module.
-func (h *remote) options(name string) *value.Dict {
+func (h *remote) options(ctx context.Context, name string) *value.Dict {
 	d := value.DictOf(
 		"verbosity", int64(h.r.opt.Verbosity), "no_log", h.f.noLog, "version", union.CoreVersion, "module_name", name,
-		"shell_executable", "/bin/sh", "keep_remote_files", false, "remote_tmp", "~/.ansible/tmp",
+		"shell_executable", h.r.shell(), "keep_remote_files", false, "remote_tmp", "~/.ansible/tmp",
 		"ignore_unknown_opts", false,
 	)
 	if c := h.r.opt.Config; c != nil {
 		d.Set("syslog_facility", c.String("DEFAULT_SYSLOG_FACILITY"))
 		d.Set("selinux_special_fs", value.Strings(c.Strings("DEFAULT_SELINUX_SPECIAL_FS")...))
+		if h.quiet(ctx) {
+			d.Set("no_log", true)
+		}
+		if s := first(h.connText(ctx, "ansible_target_log_info"), c.String("TARGET_LOG_INFO")); s != "" {
+			d.Set("target_log_info", s)
+		}
+		if c.Bool("DEFAULT_DEBUG") {
+			d.Set("debug", true)
+		}
 	}
 	return d
+}
+
+// quiet tells whether modules leave nothing of their arguments in the log of
+// the host.
+func (h *remote) quiet(ctx context.Context) bool {
+	if v, ok := h.connVar(ctx, "ansible_no_target_syslog"); ok {
+		b, _ := playbook.ToBool(v)
+		return b
+	}
+	return h.r.opt.Config.Bool("DEFAULT_NO_TARGET_SYSLOG")
+}
+
+// shell is what command lines run in.
+func (r *Runner) shell() string {
+	if r.opt.Config == nil {
+		return "/bin/sh"
+	}
+	return first(r.opt.Config.String("DEFAULT_EXECUTABLE"), "/bin/sh")
 }
 
 // send runs a sub-task on the host the item works on.
@@ -324,13 +352,16 @@ func lines(s string) *value.List {
 // Raw implements actions.Host.
 func (h *remote) Raw(ctx context.Context, cmd, executable string, files ...stage.File) (actions.Result, error) {
 	args := value.DictOf("_raw_params", cmd)
-	if executable != "" {
+	if executable == "" {
+		executable = h.r.shell()
+	}
+	if executable != "/bin/sh" {
 		args.Set("executable", executable)
 	}
 	req := &fleet.Request{Files: files}
 	req.Task.Module, req.Task.Native = rawModule, true
 	req.Task.Args = wire.Dict{Dict: args}
-	req.Task.Options = wire.Dict{Dict: h.options(rawModule)}
+	req.Task.Options = wire.Dict{Dict: h.options(ctx, rawModule)}
 	if len(files) > 0 {
 		req.Task.Environment = h.f.environment
 	}
@@ -383,7 +414,7 @@ func (h *remote) Tree(ctx context.Context, args *value.Dict, files ...stage.File
 	t := &req.Task
 	t.Module, t.Native = fleet.TreeModule, true
 	t.Args = wire.Dict{Dict: args}
-	t.Options = wire.Dict{Dict: h.options(fleet.TreeModule)}
+	t.Options = wire.Dict{Dict: h.options(ctx, fleet.TreeModule)}
 	t.Check, t.Environment = h.f.check, h.f.environment
 	res, err := h.send(ctx, req)
 	var f *wire.Fault

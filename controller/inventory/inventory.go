@@ -87,6 +87,7 @@ type settings struct {
 	showStderr      bool
 	atStart         bool // RUN_VARS_PLUGINS
 	merge           bool
+	noVarsFiles     bool // VARIABLE_PLUGINS_ENABLED is without host_group_vars
 }
 
 func settingsOf(c *config.Config) settings {
@@ -114,6 +115,9 @@ func settingsOf(c *config.Config) settings {
 		warnUnparsed:    c.Bool("INVENTORY_UNPARSED_WARNING"),
 		atStart:         c.String("RUN_VARS_PLUGINS") == "start",
 		merge:           c.String("DEFAULT_HASH_BEHAVIOUR") == "merge",
+		noVarsFiles: !slices.ContainsFunc(c.Strings("VARIABLE_PLUGINS_ENABLED"), func(n string) bool {
+			return strings.TrimPrefix(strings.TrimPrefix(n, "ansible.builtin."), "ansible.legacy.") == "host_group_vars"
+		}),
 	}
 	if v, err := c.Option("inventory", "yaml", "yaml_extensions", nil, nil); err == nil {
 		if l, ok := v.Value.(*value.List); ok {

@@ -15,6 +15,7 @@ import (
 // VarsDirs reads the group_vars and host_vars beside the inventory sources and
 // beside the playbook, lazily and each once. It is safe for concurrent use.
 type VarsDirs struct {
+	off   bool // there are none, whatever is there
 	files *yaml.Files
 	exts  []string
 	sink  fault.Sink
@@ -33,7 +34,7 @@ type varsResult struct {
 // NewVarsDirs returns a reader of files.
 func NewVarsDirs(opt Options) *VarsDirs {
 	set := settingsOf(opt.Config)
-	d := &VarsDirs{files: opt.Files, exts: set.varsExts, sink: opt.Sink, merge: set.merge,
+	d := &VarsDirs{off: set.noVarsFiles, files: opt.Files, exts: set.varsExts, sink: opt.Sink, merge: set.merge,
 		dirs: map[string]map[string]bool{}, results: map[string]varsResult{}}
 	if d.sink == nil {
 		d.sink = fault.Discard
@@ -57,7 +58,7 @@ func (d *VarsDirs) HostVars(base, host string) (*value.Dict, error) {
 }
 
 func (d *VarsDirs) load(base, kind, name string) (*value.Dict, error) {
-	if name == "" || name[0] == '/' {
+	if name == "" || name[0] == '/' || d.off {
 		return nil, nil
 	}
 	d.mu.Lock()

@@ -62,6 +62,7 @@ type Core struct {
 type Options struct {
 	Core            *Core
 	Collections     []string // collections paths, each with or without /ansible_collections
+	NoSysPath       bool     // collections beside the core's package are not searched
 	Adjacent        []string // library directories beside the playbook: searched first
 	ModulePath      []string // configured library directories (ANSIBLE_LIBRARY, library in ansible.cfg), after those of roles
 	ModuleUtilsPath []string // module_utils directories, before the core's

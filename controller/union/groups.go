@@ -3,7 +3,6 @@ package union
 import (
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // ActionGroup returns what the collection's metadata says of a module_defaults
@@ -66,7 +65,7 @@ func (u *Union) NamespaceInstalled(namespace string) bool {
 	if namespace == "ansible" { // of ansible.builtin
 		return true
 	}
-	for _, p := range append(slices.Clone(u.opt.Collections), filepath.Dir(u.opt.Core.Path)) {
+	for _, p := range u.collectionPlaces() {
 		if filepath.Base(p) != "ansible_collections" {
 			p = filepath.Join(p, "ansible_collections")
 		}

@@ -228,15 +228,23 @@ func (u *Union) collection(name string) (modules, runtime string) {
 	return filepath.Join(dir, "plugins", "modules"), filepath.Join(dir, "meta", "runtime.yml")
 }
 
+// collectionPlaces are the directories that collections are searched in, in
+// order; the last one has those of the `ansible` package.
+func (u *Union) collectionPlaces() []string {
+	places := slices.Clone(u.opt.Collections)
+	if !u.opt.NoSysPath {
+		places = append(places, filepath.Dir(u.opt.Core.Path))
+	}
+	return places
+}
+
 // CollectionDir returns the directory of an installed collection, or "".
 func (u *Union) CollectionDir(name string) string {
 	ns, coll, ok := strings.Cut(name, ".")
 	if !ok {
 		return ""
 	}
-	places := slices.Clone(u.opt.Collections)
-	places = append(places, filepath.Dir(u.opt.Core.Path)) // the `ansible` package's collections
-	for _, p := range places {
+	for _, p := range u.collectionPlaces() {
 		if filepath.Base(p) != "ansible_collections" {
 			p = filepath.Join(p, "ansible_collections")
 		}

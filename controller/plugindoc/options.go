@@ -1,0 +1,64 @@
+package plugindoc
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"volant/controller/yaml"
+	"volant/wire/value"
+)
+
+// Settings are the settings of the installed ansible-core as its own file has
+// them, descriptions included.
+func (l *Library) Settings() (*value.Dict, error) {
+	path := filepath.Join(l.Union.Core().Path, "config", "base.yml")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := yaml.LoadYAML(b, yaml.Options{File: path, Duplicates: yaml.DuplicatesIgnore})
+	if err != nil {
+		return nil, err
+	}
+	d, _ := v.(*value.Dict)
+	return d, nil
+}
+
+// Configurable are the names of ansible-core's own plugins of a kind, as they
+// are loaded, in order. One that is deprecated starts with an underscore.
+func (l *Library) Configurable(kind string) []string {
+	files, _ := filepath.Glob(filepath.Join(l.Union.Core().Path, "plugins", kind, "*.py"))
+	var out []string
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".py")
+		if name == "__init__" || name == "base" {
+			continue
+		}
+		if st, err := os.Lstat(f); err == nil && st.Mode()&os.ModeSymlink != 0 && name[0] == '_' {
+			continue // another name of one that is there
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Options are the options of a plugin of ansible-core as it documents them,
+// fragments included; nil when it has none, or there is no such plugin.
+func (l *Library) Options(kind, name string) (*value.Dict, error) {
+	file := filepath.Join(l.Union.Core().Path, "plugins", kind, name+".py")
+	if _, err := os.Stat(file); err != nil {
+		return nil, nil
+	}
+	parts, err := read(file)
+	if err != nil || parts.doc == nil {
+		return nil, err
+	}
+	if err := l.extend(parts.doc, file, false); err != nil {
+		return nil, err
+	}
+	d, _ := parts.doc.Lookup("options").(*value.Dict)
+	return d, nil
+}
