@@ -232,7 +232,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	if opt.Tree != "" {
 		bus.Add(events.NewTree(j.display, events.Format{DiffContext: 3}, j.absolute(opt.Tree)))
 	}
-	tr, err := j.transports(ctx, base, m)
+	tr, err := j.transports(ctx, base, m, nil)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,7 @@ type command func(ctx context.Context, p *process, args []string) error
 // commands are the subcommands of volant.
 var commands = map[string]command{
 	"playbook":      playbookMain,
+	"runs":          runsMain,
 	"adhoc":         adhocMain,
 	"agent":         agentMain,
 	"shims":         shimsMain,

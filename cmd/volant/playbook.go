@@ -15,6 +15,7 @@ import (
 	"volant/controller/execute"
 	"volant/controller/fault"
 	"volant/controller/inventory"
+	"volant/controller/journal"
 	"volant/controller/playbook"
 	"volant/controller/union"
 	"volant/controller/vars"
@@ -39,18 +40,23 @@ type playbookOptions struct {
 	ListTags      bool     `help:"List the tags there are and do nothing else."`
 	Step          bool     `help:"Confirm each task before it runs."`
 	StartAtTask   string   `help:"Start at the task of this name."`
+	Resume        resume   `help:"Go on with a run that was broken off: --resume RUN, or --resume last. Without a name: list the runs."`
 	Version       bool     `help:"Show the version."`
 	Playbook      []string `arg:"" optional:"" help:"Playbooks to run, one after the other."`
 }
 
 func playbookMain(ctx context.Context, p *process, args []string) error {
 	var opt playbookOptions
+	args = joinResume(args)
 	if err := parse(p, &opt, "Run playbooks on the hosts of an inventory.", args); err != nil {
 		return err
 	}
 	j, err := configure(p, opt.Verbose)
 	if err != nil {
 		return err
+	}
+	if opt.Resume != "" {
+		return j.resume(ctx, &opt, args)
 	}
 	if err := j.forksGiven(opt.runOptions); err != nil {
 		return err
@@ -61,7 +67,7 @@ func playbookMain(ctx context.Context, p *process, args []string) error {
 			return err
 		}
 	}
-	return j.playbooks(ctx, &opt)
+	return j.playbooks(ctx, &opt, &keeper{args: args})
 }
 
 // findPlaybook refuses what is no file and no playbook of a collection.
@@ -109,7 +115,7 @@ func collectionName(s string) bool {
 }
 
 // playbooks is the whole command once its options are known.
-func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
+func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper) error {
 	login := j.login(opt.connectOptions, opt.becomeOptions)
 	if !opt.SyntaxCheck && !opt.ListHosts && !opt.ListTasks && !opt.ListTags {
 		if err := j.askPasswords(ctx, login, opt.connectOptions, opt.becomeOptions); err != nil {
@@ -119,6 +125,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
 	}
+	j.files.Seen = k.seen
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return err
 	}
@@ -165,9 +172,12 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		defer func() { pr.report(j.stderr) }()
 	}
 	bus.Add(j.progress())
-	tr, err := j.transports(ctx, base, m)
-	if err != nil {
+	if err := k.begin(j, opt); err != nil {
 		return err
+	}
+	tr, err := j.transports(ctx, base, m, k)
+	if err != nil {
+		return errors.Join(err, k.w.Close())
 	}
 	defer tr.Close()
 	r := execute.New(execute.Options{
@@ -175,8 +185,12 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions) error {
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), AsyncDir: j.asyncDir(),
+		Journal: k.w, Past: k.past, BootID: bootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
+	k.w.Sync() // before agents are told to forget
+	tr.Close()
+	k.end(j, code, err)
 	m.end(codeAfter(code, err), r.Stats(), func(text string) { j.display.Note("%s", text) })
 	if errors.Is(err, execute.ErrQuit) {
 		return &exit{code: codeInterrupted}

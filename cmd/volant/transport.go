@@ -42,7 +42,8 @@ type transports struct {
 
 var _ execute.Transports = (*transports)(nil)
 
-func (j *project) transports(_ context.Context, dir string, m *meter) (*transports, error) {
+// k tells which run it is; nil makes one up.
+func (j *project) transports(_ context.Context, dir string, m *meter, k *keeper) (*transports, error) {
 	t := &transports{}
 	log.SetOutput(io.Discard) // quic-go writes there about socket buffers; the fleet says it once
 	key, err := j.identity()
@@ -56,6 +57,9 @@ func (j *project) transports(_ context.Context, dir string, m *meter) (*transpor
 		Metrics:   m.controller(),
 		Warn:      func(text string) { j.display.Warning(errors.New(text)) },
 		Local:     func(context.Context) (session.Conn, error) { return t.session(j, dir) },
+	}
+	if k != nil && k.header != nil {
+		cfg.Run, cfg.SessionKey = k.header.Run, k.header.SessionKey
 	}
 	t.fleet, err = fleet.New(cfg)
 	return t, err

@@ -35,6 +35,7 @@ type Display struct {
 	log      Log
 	seen     map[string]struct{}
 	progress string // what is shown below the last line, see Progress
+	muted    bool
 }
 
 // Log receives what is shown, without colours, with the level of Python's
@@ -130,6 +131,9 @@ func (d *Display) print(msg, event string, stderr bool, level string) {
 	text := d.Paint(strings.TrimSuffix(msg, "\n"), event) + "\n"
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.muted {
+		return
+	}
 	w := d.out
 	if stderr {
 		w = d.err
@@ -141,6 +145,14 @@ func (d *Display) print(msg, event string, stderr bool, level string) {
 	if d.log != nil && msg != "" {
 		d.log.Line(level, painted.ReplaceAllString(strings.TrimLeft(msg, "\n"), ""))
 	}
+}
+
+// Mute keeps what is to be shown from being shown, or ends that: it was shown
+// before, by the process whose run is resumed.
+func (d *Display) Mute(on bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.muted = on
 }
 
 // Progress shows text below everything else on standard error, which must be a

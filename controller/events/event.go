@@ -16,7 +16,14 @@ type Event interface{ event() }
 type Callback interface{ Event(e Event) }
 
 // Bus hands every event to its callbacks in order.
-type Bus struct{ callbacks []Callback }
+type Bus struct {
+	callbacks []Callback
+	// muted: events are those of a run that is resumed, shown before. What they
+	// began is told once it is not.
+	muted bool
+	book  *PlaybookStart
+	play  *PlayStart
+}
 
 // NewBus returns a Bus of the given callbacks.
 func NewBus(callbacks ...Callback) *Bus { return &Bus{callbacks: callbacks} }
@@ -25,8 +32,40 @@ func NewBus(callbacks ...Callback) *Bus { return &Bus{callbacks: callbacks} }
 // events flow.
 func (b *Bus) Add(c Callback) { b.callbacks = append(b.callbacks, c) }
 
+// Mute keeps events to itself, or ends that: callbacks are then told which
+// playbook and play are in progress.
+func (b *Bus) Mute(on bool) {
+	b.muted = on
+	if on {
+		return
+	}
+	if b.book != nil {
+		b.Event(*b.book)
+	}
+	if b.play != nil {
+		b.Event(*b.play)
+	}
+	b.book, b.play = nil, nil
+}
+
+// silent notes an event that is not passed on.
+func (b *Bus) silent(e Event) {
+	switch e := e.(type) {
+	case PlaybookStart:
+		b.book, b.play = &e, nil
+	case PlayStart:
+		b.play = &e
+	case StatsReady:
+		b.book, b.play = nil, nil
+	}
+}
+
 // Event passes e on.
 func (b *Bus) Event(e Event) {
+	if b.muted {
+		b.silent(e)
+		return
+	}
 	for _, c := range b.callbacks {
 		c.Event(e)
 	}

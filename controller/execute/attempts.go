@@ -31,6 +31,7 @@ func (it *item) attempts(ctx context.Context) (Dict, error) {
 	var res Dict
 	for attempt := 1; attempt <= retries; attempt++ {
 		var err error
+		it.attempt = uint32(attempt)
 		if res, err = it.act(ctx); err != nil {
 			return nil, err
 		}

@@ -66,6 +66,7 @@ type running struct {
 	h    *host
 	step *compile.Step
 	task *events.Task
+	seq  uint32 // of the tasks of the run on the host
 	held []events.Event
 	done *outcome
 }
@@ -221,6 +222,9 @@ func (b *batch) nothing(h *host, s *compile.Step) bool {
 func (b *batch) gathers(h *host) bool {
 	if h.cur.ForcedSetup() {
 		return true
+	}
+	if known, next := b.knows(h, b.plan.Setup); known {
+		return next
 	}
 	want := b.values.GatherFacts
 	implied := want == nil || *want

@@ -45,7 +45,7 @@ func (b *batch) wantsDebugger(j *running, o *outcome) bool {
 // debug is process with the operator's say: redo says that the task runs again
 // on the host as if it had not run.
 func (b *batch) debug(ctx context.Context, j *running, o *outcome) (redo bool, err error) {
-	if o.fatal != nil || !b.wantsDebugger(j, o) {
+	if o.fatal != nil || o.replayed || !b.wantsDebugger(j, o) {
 		return false, b.process(j, o)
 	}
 	counts := b.r.stats.Host(j.h.name)

@@ -27,6 +27,7 @@ type exec struct {
 	ev   *events.Task
 	vars *vars.Context
 	emit func(events.Event)
+	seq  uint32 // of the tasks of the run on the host
 
 	search   []string
 	loopErr  error // an undefined loop, raised once the task was not skipped
@@ -37,6 +38,7 @@ type exec struct {
 	itemsMarked  bool  // a managed host had a say in the loop's items
 	held         []any // what the loop variable holds for each item
 	touched      bool  // a sub-task ran: the result is the host's
+	last         *prior
 }
 
 func (x *exec) warn(w events.Warning) {
@@ -103,7 +105,7 @@ func (x *exec) run(ctx context.Context) *outcome {
 		return x.broken(err)
 	}
 	if x.loopErr != nil || !loop {
-		o := x.one(ctx, x.vars)
+		o := x.one(ctx, x.vars, 0)
 		setDefault(o.Value, "changed", false)
 		o.loop = loop
 		return o
@@ -261,7 +263,11 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 	list := &value.List{}
 	register := text0(x.task.Keywords.Value(playbook.Register))
 	for i, item := range items {
-		if i > 0 && lv.pause > 0 && !sleep(ctx, lv.pause) {
+		known, err := x.doneItem(i, lv.name, item)
+		if err != nil {
+			return x.broken(err)
+		}
+		if i > 0 && lv.pause > 0 && known == nil && !sleep(ctx, lv.pause) {
 			break
 		}
 		v := x.vars.Clone()
@@ -276,31 +282,20 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 			ext = extended(items, i, lv.allItems)
 			v.Set("ansible_loop", ext, x.itemsMarked)
 		}
-		io := x.one(ctx, v)
+		io := known
+		if io == nil {
+			io = x.one(ctx, v, i+1)
+		}
 		if register != "" {
 			v.Set(register, io.Value, io.marked)
 			x.vars.Set(register, io.Value, io.marked)
 		}
 		res := io.Value
-		res.Set(lv.name, item)
-		res.Set("ansible_loop_var", lv.name)
-		if lv.index != "" {
-			res.Set(lv.index, int64(i))
-			res.Set("ansible_index_var", lv.index)
+		if known == nil {
+			x.label(ctx, v, lv, res, item, i, ext)
+			io.Status = status(res)
+			x.keep(io, i+1)
 		}
-		if ext != nil {
-			res.Set("ansible_loop", ext)
-		}
-		res.Set("_ansible_item_result", true)
-		if lv.label == nil {
-			res.Set("_ansible_item_label", item)
-		} else if label, _, err := x.scope(ctx, v).Render(lv.label); err != nil {
-			res.Set("failed", true)
-			res.Set("msg", "Failed to template loop_control.label: "+fault.Brief(err))
-		} else {
-			res.Set("_ansible_item_label", label)
-		}
-		io.Status = status(res)
 		x.emitItem(io)
 		list.Items = append(list.Items, res)
 		o.items = append(o.items, io)
@@ -320,6 +315,28 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 	o.Value = value.DictOf("results", list)
 	x.join(o)
 	return o
+}
+
+// label tells in an item's result which item it is of.
+func (x *exec) label(ctx context.Context, v *vars.Context, lv *loopVars, res Dict, item any, i int, ext *value.Dict) {
+	res.Set(lv.name, item)
+	res.Set("ansible_loop_var", lv.name)
+	if lv.index != "" {
+		res.Set(lv.index, int64(i))
+		res.Set("ansible_index_var", lv.index)
+	}
+	if ext != nil {
+		res.Set("ansible_loop", ext)
+	}
+	res.Set("_ansible_item_result", true)
+	if lv.label == nil {
+		res.Set("_ansible_item_label", item)
+	} else if label, _, err := x.scope(ctx, v).Render(lv.label); err != nil {
+		res.Set("failed", true)
+		res.Set("msg", "Failed to template loop_control.label: "+fault.Brief(err))
+	} else {
+		res.Set("_ansible_item_label", label)
+	}
 }
 
 func text0(v any) string { s, _ := value.Text(v); return s }

@@ -71,7 +71,12 @@ func (l link) Reconnect(context.Context) (string, error) { return "boot", nil }
 // run runs a playbook on hosts and returns the code, what was shown and the error.
 func run(ctx context.Context, t *testing.T, hosts, site string, s *scripted, change ...func(*execute.Options)) (int, string, error) {
 	t.Helper()
-	dir := t.TempDir()
+	return runIn(ctx, t, t.TempDir(), hosts, site, s, change...)
+}
+
+// runIn is run in a directory of the caller's.
+func runIn(ctx context.Context, t *testing.T, dir, hosts, site string, s execute.Transports, change ...func(*execute.Options)) (int, string, error) {
+	t.Helper()
 	for name, text := range map[string]string{"hosts": hosts, "site.yml": site, "ansible.cfg": "[defaults]\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

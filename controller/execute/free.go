@@ -27,9 +27,13 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			b.r.opt.Bus.Event(events.NoHostsRemaining{})
 			return CodeOK, nil
 		}
-		work := false
+		work, moved := false, false
 		for i := range left {
 			h := left[(last+i)%len(left)]
+			if first, _, ok := b.r.opt.Past.Next(); ok && first != h.name && b.byName[first] != nil {
+				work = true // in the order it was done before
+				continue
+			}
 			if h.busy {
 				work = true
 				continue
@@ -43,7 +47,7 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			if limit > 0 && flying >= limit || b.pinned && !begun[h] && limit > 0 && b.active(begun) >= limit {
 				continue
 			}
-			begun[h] = true
+			begun[h], moved = true, true
 			started, err := b.freeStep(ctx, s, h, throttled)
 			if err != nil {
 				return CodeOK, err
@@ -59,6 +63,9 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			last = (last + 1) % len(left)
 		}
 		if flying == 0 {
+			if name, _, ok := b.r.opt.Past.Next(); ok && !moved {
+				return CodeOK, anotherWay(b.plan.Setup, name)
+			}
 			continue
 		}
 		select {
@@ -143,13 +150,31 @@ func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttle
 		b.r.opt.Display.Note("Using any_errors_fatal with the free strategy is not supported, as tasks are executed independently on each host")
 	}
 	if b.r.opt.Step {
-		if yes, err := b.ask(ctx, s, h.name); err != nil || !yes {
+		yes := false
+		if known, next := b.knows(h, s); known {
+			yes = next
+		} else if yes, err = b.ask(ctx, s, h.name); err != nil {
 			return false, err
 		}
+		if !yes {
+			return false, nil
+		}
 	}
+	b.showFrom([]*host{h})
 	ev := b.eventTask(ctx, x)
 	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
+	j := &running{h: h, step: s, task: ev}
+	o, err := b.replayed(j)
+	switch {
+	case err != nil:
+		return false, err
+	case o != nil:
+		if err := b.process(j, o); err != nil {
+			return false, err
+		}
+		return false, b.includes(ctx, s, []finished{{h, o}})
+	}
 	throttled[s]++
-	b.start(ctx, &running{h: h, step: s, task: ev}, time.Now())
+	b.start(ctx, j, time.Now())
 	return true, nil
 }

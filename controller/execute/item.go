@@ -29,11 +29,14 @@ type item struct {
 	raw      *value.Dict          // arguments before rendering
 	names    map[string]value.Pos // of set_fact: where names that were templates are written
 	host     *remote
+	index    uint32 // of a loop, from 1
+	attempt  uint32
 }
 
 // one runs one item and makes its outcome, whatever happens.
-func (x *exec) one(ctx context.Context, v *vars.Context) *outcome {
-	it := &item{exec: x, v: v, out: &outcome{task: x.ev}}
+// index is the item's of a loop, from 1.
+func (x *exec) one(ctx context.Context, v *vars.Context, index int) *outcome {
+	it := &item{exec: x, v: v, out: &outcome{task: x.ev}, index: uint32(index)}
 	it.unvalidated()
 	begin := time.Now()
 	res, err := it.run(ctx)

@@ -12,6 +12,7 @@ import (
 	"volant/controller/compile"
 	"volant/controller/events"
 	"volant/controller/fault"
+	"volant/controller/journal"
 	"volant/controller/playbook"
 	"volant/wire/value"
 )
@@ -138,8 +139,14 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 		return nil, false, err
 	}
 	if b.r.opt.Step {
-		if yes, err := b.ask(ctx, step, ""); err != nil || !yes {
+		yes := false
+		if known, next := b.knows(group[0], step); known {
+			yes = next
+		} else if yes, err = b.ask(ctx, step, ""); err != nil {
 			return nil, false, err
+		}
+		if !yes {
+			return nil, false, nil
 		}
 	}
 	once, err := b.runOnce(ctx, x)
@@ -156,6 +163,7 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 		b.forgetNotified(step.Task, group)
 		group = group[:1]
 	}
+	b.showFrom(group)
 	ev := b.eventTask(ctx, x)
 	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	limit, err := b.limit(ctx, x, once)
@@ -254,9 +262,22 @@ func (l *lockstep) run(ctx context.Context, group []*host) ([]finished, error) {
 		for next < len(group) && (l.limit == 0 || l.flying < l.limit) {
 			j := &running{h: group[next], step: l.step, task: l.ev}
 			l.all = append(l.all, j)
-			l.b.start(ctx, j, l.begin)
 			next++
-			l.flying++
+			o, err := l.b.replayed(j)
+			if err != nil {
+				return l.done, err
+			}
+			if o == nil {
+				l.b.start(ctx, j, l.begin)
+				l.flying++
+				continue
+			}
+			if err := l.known(ctx, j, o); err != nil {
+				return l.done, err
+			}
+		}
+		if l.finished == len(group) {
+			break
 		}
 		select {
 		case m := <-l.b.msgs:
@@ -276,6 +297,16 @@ func (l *lockstep) run(ctx context.Context, group []*host) ([]finished, error) {
 		}
 	}
 	return l.done, nil
+}
+
+// known takes over what a host's task ended with before.
+func (l *lockstep) known(ctx context.Context, j *running, o *outcome) error {
+	for _, ev := range l.b.itemEvents(j, o) {
+		if err := l.take(ctx, message{h: j.h, job: j, ev: ev}); err != nil {
+			return err
+		}
+	}
+	return l.take(ctx, message{h: j.h, job: j, done: o})
 }
 
 // take handles one message: in turn, or held back until its host's turn.
@@ -363,6 +394,7 @@ func (l *lockstep) end(ctx context.Context, j *running) error {
 		return err
 	}
 	if redo {
+		l.b.r.opt.Journal.Put(&journal.Redo{Host: j.h.name, Seq: j.seq})
 		j.done = nil
 		l.flying++
 		l.b.start(ctx, j, time.Now())
@@ -380,6 +412,7 @@ func (b *batch) start(ctx context.Context, j *running, begin time.Time) {
 		delete(b.notified[j.step.Task], h.name)
 	}
 	h.busy = true
+	j.seq = b.r.nextSeq(h.name)
 	b.r.opt.Bus.Event(events.HostStart{Host: h.name, Task: j.task})
 	say := func(m message) {
 		m.h, m.job = h, j
@@ -390,7 +423,10 @@ func (b *batch) start(ctx context.Context, j *running, begin time.Time) {
 	}
 	h.jobs <- func() {
 		x := b.newExec(j.step, h, j.task, func(e events.Event) { say(message{ev: e}) })
-		say(message{done: b.safely(ctx, x, begin)})
+		x.seq = j.seq
+		o := b.safely(ctx, x, begin)
+		x.keep(o, 0)
+		say(message{done: o})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/inventory"
+	"volant/controller/journal"
 	"volant/controller/playbook"
 	"volant/wire/value"
 )
@@ -67,6 +68,12 @@ func (b *batch) holds(ctx context.Context, step *compile.Step, h *host) (bool, e
 func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outcome, flush bool, err error) {
 	t := step.Task
 	action := t.Meta()
+	before, decided := false, false
+	if metaKept(step) {
+		if before, decided, err = b.metaDecided(step, h); err != nil {
+			return nil, false, err
+		}
+	}
 	ev := &events.Task{
 		ID: t.ID, Name: t.Title(t.RawName(), true), Action: t.ActionName(), Handler: t.Handler, Implicit: t.Implicit,
 		Path: fmt.Sprintf("%s:%d", t.Pos.File, t.Pos.Line), Check: b.r.opt.Check,
@@ -82,7 +89,10 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	}
 	msg, why := action, ""
 	when := func(otherwise string) (bool, error) {
-		ok, err := b.holds(ctx, step, h)
+		ok, err := before, error(nil)
+		if !decided {
+			ok, err = b.holds(ctx, step, h)
+		}
 		if err == nil && !ok {
 			why = action + " conditional evaluated to False" + otherwise
 		}
@@ -165,6 +175,9 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	if err != nil {
 		return nil, false, err
 	}
+	if metaKept(step) && !decided {
+		b.r.opt.Journal.Put(&journal.Meta{Host: h.name, Seq: b.r.seqs[h.name], Where: place(step), OK: ok})
+	}
 	if t.Handler {
 		delete(b.notified[t], h.name)
 	}
@@ -233,7 +246,7 @@ func (b *batch) resetConnection(ctx context.Context, step *compile.Step, h *host
 	if err != nil {
 		return "", err
 	}
-	if c.local || b.r.opt.Transport == nil {
+	if c.local || b.r.opt.Transport == nil || b.r.muted {
 		return "reset connection", nil
 	}
 	tr, err := b.r.opt.Transport.Remote(ctx, c.target)

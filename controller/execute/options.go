@@ -25,6 +25,7 @@ import (
 	"volant/controller/events"
 	"volant/controller/fleet"
 	"volant/controller/inventory"
+	"volant/controller/journal"
 	"volant/controller/playbook"
 	"volant/controller/template"
 	"volant/controller/union"
@@ -90,8 +91,13 @@ type Options struct {
 	Transport Transports
 	Modules   Modules // nil: no Python modules and no natives of ansible.builtin
 	Compile   compile.Options
-	Login     Login
-	Log       *slog.Logger
+	Journal   *journal.Writer // where the run is written down; nil keeps nothing
+	// Past is what the journal says of a run that is resumed.
+	Past   *journal.Past
+	Unpack journal.Unpacker
+	BootID string // of the controller's machine
+	Login  Login
+	Log    *slog.Logger
 
 	Check, Diff   bool
 	Verbosity     int

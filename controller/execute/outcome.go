@@ -26,6 +26,7 @@ type outcome struct {
 	notify        []string
 	runOnce       bool
 	shown         bool // the callbacks have seen it
+	replayed      bool // known from before the run was broken off
 	include       *included
 	items         []*outcome // of a loop
 	loop          bool

@@ -175,16 +175,10 @@ func (r *Runner) shell() string {
 
 // send runs a sub-task on the host the item works on.
 func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
-	if err := h.connect(ctx); err != nil {
-		return nil, err
-	}
 	h.n++
-	req.Task.ID = wire.TaskID{Host: h.h.name, Step: h.r.taskNumber(), N: h.n}
-	if req.Task.Become == nil {
-		req.Task.Become = h.conn.become
-	}
+	req.Task.ID = wire.TaskID{Host: h.h.name, Step: h.seq, Item: h.index, Attempt: h.attempt, N: h.n}
 	begin := time.Now()
-	ans, err := h.tr.Run(ctx, req)
+	ans, err := h.dispatch(ctx, req)
 	wall := time.Since(begin)
 	h.touched = true
 	ev := events.SubTask{Host: h.h.name, Action: h.ev.Action, Module: req.Task.Module, Wire: wall, Err: err}

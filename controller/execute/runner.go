@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"volant/controller/events"
@@ -34,20 +34,23 @@ type Runner struct {
 	failed      map[string]bool // of the play before, carried over
 	unreachable map[string]bool
 	startDone   bool
-	tasks       atomic.Uint32
 	options     pluginOptions
-	hashes      hashes // of controller files
+	hashes      hashes            // of controller files
+	seqs        map[string]uint32 // tasks of the run on each host so far
+	plays       uint32
+	muted       bool     // what happens was shown before
+	met         sync.Map // hosts something was sent for
+	caught      sync.Map // hosts of which agents know nothing that the journal does not
 }
 
 // New returns a Runner.
 func New(opt Options) *Runner {
-	return &Runner{opt: opt, stats: events.NewStats(), failed: map[string]bool{}, unreachable: map[string]bool{}}
+	r := &Runner{opt: opt, stats: events.NewStats(), failed: map[string]bool{}, unreachable: map[string]bool{}, seqs: map[string]uint32{}}
+	return r
 }
 
 // Stats are the numbers so far.
 func (r *Runner) Stats() *events.Stats { return r.stats }
-
-func (r *Runner) taskNumber() uint32 { return r.tasks.Add(1) }
 
 // hostNamed is the inventory's name for a delegate: the host of that name, or
 // one whose address it is.
@@ -71,6 +74,10 @@ func (r *Runner) hostNamed(name string) string {
 // Run runs playbooks one after the other until one does not end well. The code
 // is the command's exit code unless err is set.
 func (r *Runner) Run(ctx context.Context, load func(i int) (*playbook.Playbook, error), n int) (code int, err error) {
+	if r.opt.Past != nil {
+		r.mute()
+		defer r.unmute()
+	}
 	for i := range n {
 		book, err := load(i)
 		if err != nil {
@@ -102,6 +109,9 @@ func (r *Runner) playbook(ctx context.Context, book *playbook.Playbook) (code in
 			break
 		}
 	}
+	if _, _, more := r.opt.Past.Next(); !more {
+		r.unmute()
+	}
 	r.retryFile(book)
 	r.opt.Bus.Event(events.StatsReady{Stats: r.stats})
 	return code, nil
@@ -109,7 +119,8 @@ func (r *Runner) playbook(ctx context.Context, book *playbook.Playbook) (code in
 
 // play runs the batches of one play; stop says that no further play runs.
 func (r *Runner) play(ctx context.Context, p *playbook.Play) (stop bool, code int, err error) {
-	prompted, err := r.prompts(ctx, p)
+	before := r.begun()
+	prompted, err := r.answers(ctx, p, before)
 	if err != nil {
 		return true, 0, err
 	}
@@ -123,6 +134,9 @@ func (r *Runner) play(ctx context.Context, p *playbook.Play) (stop bool, code in
 	}
 	hosts, err := r.selectHosts(v)
 	if err != nil {
+		return true, 0, err
+	}
+	if hosts, err = r.begin(before, hosts, prompted); err != nil {
 		return true, 0, err
 	}
 	batches, err := batchesOf(hosts, v.Serial)

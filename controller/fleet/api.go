@@ -45,6 +45,15 @@ type Request struct {
 	Union Opener
 	// Sink receives the file that the module sends (module "volant.get").
 	Sink stage.Sink
+	// Before is the agent that the sub-task may have been sent to by a process
+	// that did not live to hear of it: it is asked first, as after a lost link.
+	Before *wire.Hello
+	// Sending, when set, is called before the sub-task is sent, each time it is,
+	// with the agent it goes to. mortal: that agent ends with this process.
+	Sending func(agent *wire.Hello, mortal bool)
+	// Hold leaves it to the caller to say Answer.Acknowledge: until then the
+	// agent keeps the result for whoever asks again.
+	Hold bool
 	// Output, when set, receives output of the module while it runs: stream 1
 	// is stdout, 2 stderr. It must not block.
 	Output func(stream uint8, p []byte)
@@ -62,6 +71,10 @@ type Answer struct {
 	// Sent are the bytes of the sub-task's files that the host lacked, Spared
 	// those it did not ask for, Received those of the file it sent.
 	Sent, Spared, Received int64
+	Collected              bool   // the agent had it from before: nothing was sent
+	Body                   []byte // of a held answer: the outcome as it came
+
+	Acknowledge func() // of a held answer: the agent may forget it; else nil
 }
 
 // Link is the connection to one agent. It outlives lost connections.

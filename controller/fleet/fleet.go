@@ -39,6 +39,10 @@ type Config struct {
 	MaxDials  int                // QUIC handshakes at once; 0: 64
 	MaxResult uint64             // bytes of one result; 0: 64 MiB
 	MaxFile   uint64             // bytes of one staged file; 0: no limit
+	// Run and SessionKey name the session on every agent and seal what waits
+	// there; zero: random ones. A run that is resumed has those it began with.
+	Run        wire.RunID
+	SessionKey []byte
 	// Dial logs in over SSH; nil: bootstrap.Dial.
 	Dial func(ctx context.Context, o bootstrap.Options) (bootstrap.Session, error)
 	// Local starts the local session and returns the controller's end of its
@@ -135,7 +139,12 @@ func New(cfg Config) (*Fleet, error) {
 		ssh: make(chan struct{}, cfg.MaxSSH), dials: make(chan struct{}, cfg.MaxDials),
 		blobs: newBlobCache(), links: map[linkKey]*hostLink{}, endpoints: map[string]*session.Endpoint{},
 	}
-	_, _ = rand.Read(f.key[:]) // never fails, see crypto/rand
+	if f.cfg.Run != (wire.RunID{}) {
+		f.run = f.cfg.Run
+	}
+	if copy(f.key[:], f.cfg.SessionKey) == 0 {
+		_, _ = rand.Read(f.key[:]) // never fails, see crypto/rand
+	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.wg.Go(f.watch) // ends with ctx
 	return f, nil

@@ -38,7 +38,8 @@ type exchange struct {
 // Run implements Link.
 func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	begin := time.Now()
-	x := &exchange{l: l, r: r}
+	x := &exchange{l: l, r: r, sent: r.Before}
+	x.ans.Collected = r.Before != nil
 	r.Task.Files = make([]wire.TaskFile, len(r.Files))
 	for i, f := range r.Files {
 		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
@@ -122,7 +123,12 @@ func (x *exchange) once(ctx context.Context, lv *live) (*wire.Outcome, error) {
 			}
 			lv.put(s)
 			if f := out.Fault; f == nil || f.Code != wire.FaultWithdrawn {
-				lv.ack(x.r.Task.ID)
+				if id := x.r.Task.ID; x.r.Hold {
+					x.ans.Body = body
+					x.ans.Acknowledge = func() { lv.ack(id) }
+				} else {
+					lv.ack(id)
+				}
 				return out, nil
 			}
 			x.sent = nil // nothing was done, as if it never came
@@ -192,6 +198,10 @@ func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, ag
 	}()
 	if !asking {
 		x.sent = lv.hello
+		x.ans.Collected = false
+		if x.r.Sending != nil {
+			x.r.Sending(lv.hello, lv.conn.Peer() == nil || lv.hello.Transient)
+		}
 	}
 	x.ans.RoundTrips++
 	x.due = lv.expect()

@@ -29,6 +29,9 @@ type Files struct {
 	Vault      Decrypter // nil refuses encrypted files
 	Sink       fault.Sink
 	Duplicates Duplicates
+	// Seen, when set, is told of every file that is read, with its bytes as they
+	// are on the disk.
+	Seen func(path string, data []byte)
 
 	mu    sync.Mutex // guards cache
 	cache map[string]loaded
@@ -58,6 +61,9 @@ func (f *Files) Read(path string) (data []byte, encrypted bool, err error) {
 	case err != nil:
 		return nil, false, &fault.Error{Kind: fault.Parser, Cause: osError(err, path),
 			Msg: "An error occurred while trying to read the file " + value.Repr(path) + "."}
+	}
+	if f.Seen != nil {
+		f.Seen(path, data)
 	}
 	if !IsEncrypted(data) {
 		return data, false, nil

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"volant/controller/fault"
+	"volant/controller/journal"
+)
+
+// resume is the option --resume: "" (not given), "?" (without a name), or a
+// run.
+type resume string
+
+var _ kong.BoolMapperValue = (*resume)(nil)
+
+// IsBool implements kong.BoolMapperValue: the option may stand alone.
+func (*resume) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (r *resume) Decode(ctx *kong.DecodeContext) error {
+	*r = "?"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		*r = resume(fmt.Sprint(ctx.Scan.Pop().Value))
+	}
+	return nil
+}
+
+// joinResume makes one argument of `--resume RUN`.
+func joinResume(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		if args[i] == "--resume" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			out = append(out, "--resume="+args[i+1])
+			i++
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
+}
+
+// resume goes on with a run that was broken off, with the options it was
+// started with and those given now.
+func (j *project) resume(ctx context.Context, opt *playbookOptions, args []string) error {
+	if opt.Resume == "?" {
+		return j.listRuns()
+	}
+	if len(opt.Playbook) > 0 {
+		return &fault.Error{Kind: fault.Options, Msg: "--resume goes on with the playbooks of the run; none can be given."}
+	}
+	key, err := j.identity()
+	if err != nil {
+		return err
+	}
+	run, err := j.findRun(string(opt.Resume))
+	if err != nil {
+		return err
+	}
+	past, w, err := journal.Resume(run.Path, key, bootID(), time.Now().UnixNano())
+	switch {
+	case errors.Is(err, journal.ErrBusy):
+		return &fault.Error{Msg: fmt.Sprintf("The run %s is going on in another process.", run.Name)}
+	case err != nil:
+		return err
+	case w == nil:
+		j.display.Print(fmt.Sprintf("The run %s came to its end on %s with code %d; there is nothing to resume.",
+			run.Name, local(past.End.Time), past.End.Code), "")
+		if past.End.Code != 0 {
+			return &exit{code: int(past.End.Code)}
+		}
+		return nil
+	}
+	if err := changed(past.Files); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	h := past.Header
+	full := append(slices.Clone(h.Args), slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "--resume") })...)
+	again := *j.process
+	again.dir = h.Dir
+	if err := os.Chdir(h.Dir); err != nil {
+		return errors.Join(fmt.Errorf("resuming a run: %w", err), w.Close())
+	}
+	var all playbookOptions
+	if err := parse(&again, &all, "Run playbooks on the hosts of an inventory.", full); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	k, err := configure(&again, all.Verbose)
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	k.greet()
+	k.display.Print(fmt.Sprintf("Resuming the run %s of %s, begun on %s: %d tasks are done.",
+		run.Name, strings.Join(h.Playbooks, ", "), local(h.Created), past.Results()), "")
+	return k.playbooks(ctx, &all, &keeper{args: h.Args, header: h, w: w, past: past})
+}
+
+func local(ns int64) string { return time.Unix(0, ns).Format("2006-01-02 15:04:05") }
+
+// findRun is the run of a name, of the only one that begins so, or the last
+// that was broken off.
+func (j *project) findRun(name string) (*journal.Run, error) {
+	key, err := j.identity()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := journal.List(j.runsDir(), key)
+	if err != nil {
+		return nil, err
+	}
+	var found []*journal.Run
+	for _, r := range runs {
+		switch {
+		case r.Name == name:
+			return r, nil
+		case name == "last" && r.Err == nil && !r.Running && (r.End == nil || r.End.Interrupted):
+			return r, nil
+		case strings.HasPrefix(r.Name, name):
+			found = append(found, r)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if name == "last" {
+		return nil, &fault.Error{Msg: "There is no run that was broken off."}
+	}
+	return nil, &fault.Error{Msg: fmt.Sprintf("There is no run %q that could be resumed.", name), Help: "Without a name, --resume lists the runs."}
+}
+
+// runsMain lists the runs that were written down, or removes one.
+func runsMain(_ context.Context, p *process, args []string) error {
+	var opt struct {
+		verbosityOptions
+		Remove []string `sep:"none" placeholder:"RUN" help:"Remove what is kept of a run. May be given more than once."`
+	}
+	if err := parse(p, &opt, "List the runs that are kept: those that were broken off can be resumed (volant playbook --resume RUN).", args); err != nil {
+		return err
+	}
+	j, err := configure(p, opt.Verbose)
+	if err != nil {
+		return err
+	}
+	for _, name := range opt.Remove {
+		run, err := j.findRun(name)
+		if err != nil {
+			return err
+		}
+		if err := journal.Remove(run.Path); err != nil {
+			return err
+		}
+	}
+	if len(opt.Remove) > 0 {
+		return nil
+	}
+	return j.listRuns()
+}
+
+func (j *project) listRuns() error {
+	key, err := j.identity()
+	if err != nil {
+		return err
+	}
+	runs, err := journal.List(j.runsDir(), key)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(j.stdout, "There are no runs.")
+		return nil
+	}
+	t := tabwriter.NewWriter(j.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tBEGUN\tSTATE\tTASKS DONE\tPLAYBOOKS")
+	for _, r := range runs {
+		if r.Err != nil {
+			fmt.Fprintf(t, "%s\t\tcannot be read: %v\t\t\n", r.Name, r.Err)
+			continue
+		}
+		state, tasks := "broken off", fmt.Sprint(r.Results)
+		switch {
+		case r.Running:
+			state = "running"
+		case r.End != nil && r.End.Interrupted:
+			state = "interrupted"
+		case r.End != nil:
+			state, tasks = fmt.Sprintf("ended with code %d", r.End.Code), ""
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Name, local(r.Header.Created), state, tasks, strings.Join(r.Header.Playbooks, ", "))
+	}
+	return t.Flush()
+}
