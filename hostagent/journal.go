@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"volant/stage"
 	"volant/wire"
 	"volant/wire/frame"
@@ -91,20 +93,27 @@ func openJournal(path string) (*journal, error) {
 	if path == "" {
 		return j, nil
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the journal: %w", err)
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("opening the journal: %w", err)
+		}
+		j.f = f
+		unlock := j.lock()
+		if !sameFile(f, path) { // rewritten since, see compact
+			f.Close()
+			continue
+		}
+		if err = j.load(); err == nil {
+			err = j.write(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+		}
+		unlock()
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return j, nil
 	}
-	j.f = f
-	if err := j.load(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if err := j.append(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion}); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return j, nil
 }
 
 // load reads records from j.size to the end of the file. What cannot be read
@@ -154,7 +163,11 @@ func (j *journal) replay(k recordKind, r record, off, size int64) {
 	e := j.entries[r.ID]
 	switch k {
 	case recStarted:
-		j.entries[r.ID] = &entry{state: wire.StateRunning, ownerPID: j.ownerPID, ownerTime: j.ownerTime}
+		e := &entry{state: wire.StateRunning, ownerPID: j.ownerPID, ownerTime: j.ownerTime}
+		if r.PID != 0 { // two agents may write by turns
+			e.ownerPID, e.ownerTime = r.PID, r.Start
+		}
+		j.entries[r.ID] = e
 	case recForked:
 		if e != nil {
 			e.group, e.start = r.PID, r.Start
@@ -173,6 +186,7 @@ func (j *journal) replay(k recordKind, r record, off, size int64) {
 	}
 }
 
+// recordSum is a record's CRC-32C.
 func recordSum(k recordKind, body []byte) uint32 {
 	return crc32.Update(crc32.Update(0, crcTable, []byte{byte(k)}), crcTable, body)
 }
@@ -191,6 +205,41 @@ func encodeRecord(b []byte, k recordKind, r record) ([]byte, error) {
 // A short write is undone so that the file stays readable. mu is held, or j
 // not shared yet.
 func (j *journal) append(k recordKind, r record) error {
+	defer j.lock()()
+	return j.write(k, r)
+}
+
+// lock keeps the other process away that may write the same file: the agent
+// that replaces this one, or the one that it replaced and that still finishes
+// what it had.
+func (j *journal) lock() (unlock func()) {
+	if j.f == nil {
+		return func() {}
+	}
+	fd := int(j.f.Fd())
+	for unix.Flock(fd, unix.LOCK_EX) == unix.EINTR {
+	}
+	return func() { _ = unix.Flock(fd, unix.LOCK_UN) }
+}
+
+// catchUp reads what the other process wrote. The file is locked.
+func (j *journal) catchUp() error {
+	if j.f == nil {
+		return nil
+	}
+	st, err := j.f.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	if st.Size() == j.size {
+		return nil
+	}
+	j.shared = true
+	return j.load()
+}
+
+// write is append with the file locked.
+func (j *journal) write(k recordKind, r record) error {
 	if j.f == nil {
 		j.acks = nil
 		return nil
@@ -205,10 +254,8 @@ func (j *journal) append(k recordKind, r record) error {
 	if b, err = encodeRecord(b, k, r); err != nil {
 		return err
 	}
-	if j.shared {
-		if err := j.load(); err != nil { // catch up, for j.size to be the end
-			return err
-		}
+	if err := j.catchUp(); err != nil { // for j.size to be the end
+		return err
 	}
 	if _, err := j.f.Write(b); err != nil {
 		_ = j.f.Truncate(j.size)
@@ -227,7 +274,14 @@ func (j *journal) begin(id wire.TaskID) (known bool, err error) {
 	if j.entries[id] != nil {
 		return true, nil
 	}
-	if err := j.append(recStarted, record{ID: id}); err != nil {
+	defer j.lock()()
+	if err := j.catchUp(); err != nil {
+		return false, err
+	}
+	if j.entries[id] != nil { // the other agent was faster
+		return true, nil
+	}
+	if err := j.write(recStarted, record{ID: id, PID: j.pid, Start: j.start}); err != nil {
 		return false, err
 	}
 	j.entries[id] = &entry{state: wire.StateRunning, ownerPID: j.pid, ownerTime: j.start}
@@ -316,15 +370,17 @@ func (j *journal) ack(id wire.TaskID) {
 			j.restart()
 		}
 	}
+	j.compact()
 }
 
 // restart empties a journal in which nothing is outstanding.
 func (j *journal) restart() {
-	if j.f.Truncate(0) != nil {
+	defer j.lock()()
+	if j.catchUp() != nil || j.shared || len(j.entries) > 0 || j.f.Truncate(0) != nil {
 		return
 	}
 	j.size, j.acks = 0, nil
-	_ = j.append(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+	_ = j.write(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
 }
 
 var errSealed = errors.New("the result is sealed with another session's key")
@@ -340,6 +396,15 @@ func (j *journal) result(id wire.TaskID) ([]byte, error) {
 	if e.body != nil {
 		return e.body, nil
 	}
+	r, err := j.readResult(id, e)
+	if err != nil {
+		return nil, err
+	}
+	return j.open(id, r.Sealed)
+}
+
+// readResult reads the record of a result from the file.
+func (j *journal) readResult(id wire.TaskID, e *entry) (*record, error) {
 	b := make([]byte, e.size)
 	if _, err := j.f.ReadAt(b, e.off); err != nil {
 		return nil, fmt.Errorf("reading the journal: %w", err)
@@ -352,7 +417,7 @@ func (j *journal) result(id wire.TaskID) ([]byte, error) {
 		body := b[9 : 9+n]
 		var r record
 		if recordKind(b[8]) == recResult && recordSum(recResult, body) == binary.BigEndian.Uint32(b[4:]) && frame.Unmarshal(body, &r) == nil && r.ID == id {
-			return j.open(id, r.Sealed)
+			return &r, nil
 		}
 		b = b[9+n:]
 	}
@@ -364,6 +429,9 @@ func (j *journal) result(id wire.TaskID) ([]byte, error) {
 func (j *journal) state(id wire.TaskID) wire.TaskState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	unlock := j.lock()
+	_ = j.catchUp() // the agent before us may still write here
+	unlock()
 	e := j.entries[id]
 	switch {
 	case e == nil && j.damaged:
@@ -373,23 +441,11 @@ func (j *journal) state(id wire.TaskID) wire.TaskState {
 	case e.state != wire.StateRunning || e.ownerPID == j.pid && e.ownerTime == j.start:
 		return e.state
 	case alive(e.ownerPID, e.ownerTime):
-		_ = j.load() // the agent before us still writes here
-		if e = j.entries[id]; e == nil {
-			return wire.StateUnknown
-		}
 		return e.state
 	case e.group != 0 && alive(e.group, e.start):
 		return wire.StateRunning
 	}
-	if j.f != nil {
-		_ = j.load()
-		if e = j.entries[id]; e != nil && e.state == wire.StateDone {
-			return e.state
-		}
-	}
-	if e != nil {
-		*e = entry{state: wire.StateLost}
-	}
+	*e = entry{state: wire.StateLost}
 	return wire.StateLost
 }
 

@@ -2,12 +2,17 @@ package hostagent
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"volant/stage"
 	"volant/wire"
+	"volant/wire/frame"
 )
 
 func testJournal(t *testing.T, path string, key byte) *journal {
@@ -33,24 +38,23 @@ func died(t *testing.T, j *journal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The header's start time is another process's.
-	k, err := openJournal("")
-	if err != nil {
-		t.Fatal(err)
+	// The start time in its records is another process's.
+	var out []byte
+	for len(b) >= 9 {
+		n := 9 + int(binary.BigEndian.Uint32(b))
+		var r record
+		if err := frame.Unmarshal(b[9:n], &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.PID == j.pid && r.Start == j.start && recordKind(b[8]) != recForked {
+			r.Start = "1"
+		}
+		if out, err = encodeRecord(out, recordKind(b[8]), r); err != nil {
+			t.Fatal(err)
+		}
+		b = b[n:]
 	}
-	k.f, err = os.Create(j.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.f.Close()
-	if err := k.append(recHeader, record{PID: j.pid, Start: "1", Version: journalVersion}); err != nil {
-		t.Fatal(err)
-	}
-	head, err := encodeRecord(nil, recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.f.Write(bytes.TrimPrefix(b, head)); err != nil {
+	if err := os.WriteFile(j.path, out, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -190,4 +194,93 @@ func TestJournalNotWritable(t *testing.T) {
 	if b, err := j.result(id(1)); err != nil || string(b) != "one" {
 		t.Errorf("a result that could not be written: %q, %v", b, err)
 	}
+}
+
+// TestJournalOfTwoAgents: an agent that was replaced and the one that replaced
+// it write the same file, and none runs what the other began.
+func TestJournalOfTwoAgents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	old := testJournal(t, path, 1)
+	begin(t, old, 1)
+	fresh := testJournal(t, path, 1)
+	fresh.pid = os.Getppid() // another process, alive
+	fresh.start = stage.ProcessStart(fresh.pid)
+	if s := fresh.state(id(2)); s != wire.StateUnknown {
+		t.Fatalf("nobody began it, and it is %s", s)
+	}
+	begin(t, old, 2) // which the old one had already been sent
+	if known, err := fresh.begin(id(2)); err != nil || !known {
+		t.Errorf("both run it: %v, %v", known, err)
+	}
+	begin(t, fresh, 3)
+	if known, err := old.begin(id(3)); err != nil || !known {
+		t.Errorf("both run it: %v, %v", known, err)
+	}
+	old.finish(id(2), []byte("two"))
+	if s := fresh.state(id(2)); s != wire.StateDone {
+		t.Errorf("done by the other it is %s", s)
+	}
+	if b, err := fresh.result(id(2)); err != nil || string(b) != "two" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if s := fresh.state(id(1)); s != wire.StateRunning {
+		t.Errorf("running in the other it is %s", s)
+	}
+	fresh.finish(id(3), []byte("three"))
+	if b, err := old.result(id(3)); err == nil && string(b) != "three" {
+		t.Errorf("%q, %v", b, err)
+	}
+	var wg sync.WaitGroup
+	var began atomic.Int32
+	for n := range uint32(200) {
+		for _, j := range []*journal{old, fresh} {
+			wg.Go(func() {
+				if known, err := j.begin(id(100 + n)); err == nil && !known {
+					began.Add(1)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if began.Load() != 200 {
+		t.Errorf("200 sub-tasks began %d times", began.Load())
+	}
+}
+
+// TestJournalOfABusySession: its file stays small though something is always
+// outstanding, and what is outstanding is whole.
+func TestJournalOfABusySession(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	j := testJournal(t, path, 1)
+	begin(t, j, 1) // runs all the while
+	j.forked(id(1), os.Getpid())
+	body := bytes.Repeat([]byte("x"), 20<<10)
+	for n := range uint32(1000) {
+		begin(t, j, n+10)
+		j.finish(id(n+10), append(body, byte(n)))
+		if n >= 5 {
+			j.ack(id(n + 5))
+		}
+	}
+	if st, err := os.Stat(path); err != nil || st.Size() > 2*compactAbove {
+		t.Errorf("the file has %d bytes, %v", st.Size(), err)
+	}
+	check := func() {
+		t.Helper()
+		for n := uint32(995); n < 1000; n++ {
+			if b, err := j.result(id(n + 10)); err != nil || len(b) != len(body)+1 || b[len(body)] != byte(n) {
+				t.Errorf("result %d: %d bytes, %v", n, len(b), err)
+			}
+		}
+		if s := j.state(id(1)); s != wire.StateRunning {
+			t.Errorf("what runs is %s", s)
+		}
+		if s := j.state(id(500)); s != wire.StateUnknown {
+			t.Errorf("what was acknowledged is %s", s)
+		}
+	}
+	check()
+	j.close(false)
+	j = testJournal(t, path, 1)
+	check()
 }

@@ -70,16 +70,30 @@ var pages = map[string]manual.Page{
 			"Runs the plays of the playbooks on the hosts of an inventory. Options, output, recap and exit codes are those of ansible-playbook.",
 			"Before the first connection every statement that cannot run here is named and the run is refused, so that nothing is left half-done; --unsupported=warn lets it go on. --syntax-check and the listings do not look for that.",
 			"A host that has no agent gets one over SSH; a host whose agent lives is not logged in to. The first interrupt cancels what runs and ends with code 99, the second ends at once.",
+			"A run is written down as it goes, sealed with the controller's key. One whose controller was killed, interrupted or switched off goes on with --resume RUN where it stood, with its variables, loops, handlers and counts: what was done is not done again, what was running on the hosts is collected, and what may or may not have completed is reported as such. It is refused when a file it read or the hosts of a play are not what they were; passwords are asked for again.",
 		},
 		Environment: configEnvironment, Files: runFiles, Exit: runExit,
 		Examples: []manual.Item{
 			{Term: "volant playbook -i inventory site.yml", Text: "run a playbook"},
+			{Term: "volant playbook --resume last", Text: "go on with the run that was broken off last"},
 			{Term: "volant playbook -i inventory site.yml --check --diff --limit 'web:!web3'", Text: "show what would change on some hosts"},
 			{Term: "volant playbook -i inventory site.yml --tags config -e version=1.4 -e @secrets.yml", Text: "some tasks only, with variables"},
 			{Term: "volant playbook -i inventory site.yml --list-tasks", Text: "what would run"},
 			{Term: "volant playbook -i inventory site.yml --metrics-file /var/lib/node_exporter/volant.prom", Text: "leave metrics for a collector"},
 		},
 		See: []string{"volant adhoc", "volant check", "volant inventory", "volant vault"},
+	},
+	"volant runs": {
+		Summary: "list the runs that are kept",
+		Text: []string{
+			"Lists the runs of this controller that are kept, the newest first: how each ended, or that it can be resumed with volant playbook --resume RUN, and how many tasks are known to be done. The last ten are kept in the directory runs of the state directory, or as many as keep_runs in the section [volant] of ansible.cfg or VOLANT_KEEP_RUNS says; with 0 no run is written down. Of a run that came to its end only that is kept.",
+		},
+		Environment: configEnvironment, Files: runFiles, Exit: plainExit[:3],
+		Examples: []manual.Item{
+			{Term: "volant runs", Text: "what can be resumed?"},
+			{Term: "volant runs --remove 20260102-030405-6a7b", Text: "forget one"},
+		},
+		See: []string{"volant playbook"},
 	},
 	"volant adhoc": {
 		Summary: "run one task, as ansible does",

@@ -6,7 +6,9 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -27,14 +29,9 @@ type agent struct {
 	one        sync.Mutex // one enrolment at a time, as a host's lock sees to
 	mu         sync.Mutex // guards what follows
 	rep        enrol.Reply
-	address    string // where to tell controllers to call: the relay
 	controller ed25519.PublicKey
-}
-
-func (a *agent) setAddress(s string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.address = s
+	clock      time.Duration // how far its clock is off, where the binary can
+	boot       string        // its host's boot id, where it can have one of its own
 }
 
 func (a *agent) setController(k ed25519.PublicKey) {
@@ -45,10 +42,50 @@ func (a *agent) setController(k ed25519.PublicKey) {
 
 func (a *agent) home() string { return filepath.Join(a.dir, "home") }
 
+// ownBoot reports whether an agent can have a boot id of its own: in a mount
+// namespace, which needs root.
+var ownBoot = sync.OnceValue(func() bool {
+	return exec.Command("unshare", "--mount", "mount", "--bind", "/proc/sys/kernel/random/uuid", "/proc/sys/kernel/random/boot_id").Run() == nil
+})
+
 func (a *agent) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(a.bin, append(args, "--home", a.home())...)
-	cmd.Env = append(os.Environ(), a.mark, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 22")
+	args = append(append([]string{a.bin}, args...), "--home", a.home())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.boot != "" {
+		args = append([]string{"unshare", "--mount", "sh", "-c",
+			`mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"`, filepath.Join(a.dir, "boot_id")}, args...)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), a.mark, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 22", fmt.Sprintf("CHAOS_CLOCK=%d", int64(a.clock.Seconds())))
 	return cmd
+}
+
+// newBoot gives the agent's host a boot id that it has from its next start on.
+func (a *agent) newBoot(rng *rand.Rand) error {
+	id := fmt.Sprintf("%08x-0000-4000-8000-%012x\n", rng.Uint32(), rng.Uint64()>>16)
+	if err := os.WriteFile(filepath.Join(a.dir, "boot_id"), []byte(id), 0o644); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.boot = id
+	return nil
+}
+
+func (a *agent) setClock(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clock = d
+}
+
+// killAll kills everything the agent started, and the agent.
+func (a *agent) killAll() {
+	for range 3 { // what one started meanwhile is met the next time
+		for _, pid := range a.pids() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 func (a *agent) pid() int {
@@ -110,7 +147,7 @@ func (a *agent) EnsureAgent(ctx context.Context, _ bootstrap.Binaries, e bootstr
 	if rep.Protocol == 0 {
 		rep.Protocol = wire.Version
 	}
-	return bootstrap.AgentInfo{Reply: rep, DialAddress: a.address, HostKeyOK: true}, ctx.Err()
+	return bootstrap.AgentInfo{Reply: rep, HostKeyOK: true}, ctx.Err()
 }
 
 // Bridge implements bootstrap.Session: there is none, so that UDP has to do.

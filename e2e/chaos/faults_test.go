@@ -56,6 +56,14 @@ var faults = []struct {
 	}},
 	{"disk full", func(r *chaosRun) { r.fill() }},
 	{"controller killed", func(r *chaosRun) { r.killController() }},
+	{"controller killed and resumed", func(r *chaosRun) { r.resumeController() }},
+	{"host rebooted", func(r *chaosRun) { r.reboot(false) }},
+	{"power cut of the host", func(r *chaosRun) { r.reboot(true) }},
+	{"clock of the host years off", func(r *chaosRun) {
+		r.agent.setClock(time.Duration(r.rng.IntN(80*365)-40*365) * 24 * time.Hour)
+		r.agent.signal(syscall.SIGKILL)
+	}},
+	{"slow reader", func(r *chaosRun) { r.storm(weather{rate: 20_000 + r.rng.IntN(200_000)}, 500, 3000) }},
 }
 
 // fault does one, chosen by the seed.
@@ -109,6 +117,48 @@ func (r *chaosRun) fill() {
 	_ = os.Remove(full)
 }
 
+// reboot ends everything on the host at once; with the power cut, the end of
+// what was written is missing, too.
+func (r *chaosRun) reboot(cut bool) {
+	r.relay.set(weather{down: true})
+	if ownBoot() {
+		if err := r.agent.newBoot(r.rng); err != nil {
+			r.violate("%v", err)
+		}
+	}
+	r.agent.killAll()
+	if cut {
+		r.eachJournal(func(path string, size int64) error { return os.Truncate(path, size-r.rng.Int64N(size+1)) })
+	}
+	r.pause(100, 800)
+	r.relay.heal()
+}
+
+// resumeController makes a process go on that knows what the first wrote down
+// before it was killed.
+func (r *chaosRun) resumeController() {
+	was := r.relay
+	was.set(weather{down: true}) // whatever the first says from here on is not heard
+	fresh, err := newRelay(r.agent.port(), was.rng)
+	if err != nil {
+		r.violate("%v", err)
+		return
+	}
+	r.relay = fresh
+	if r.rng.IntN(2) == 0 {
+		r.pause(50, 2000) // what runs may end meanwhile
+	}
+	old, err := r.again()
+	if err != nil {
+		r.violate("resuming: %v", err)
+		return
+	}
+	go func() { // ends by itself; its Goodbye goes nowhere
+		_ = old.Close()
+		_ = was.Close()
+	}()
+}
+
 // killController makes another controller go on, as if the first had been
 // killed: it says nothing more to anybody.
 func (r *chaosRun) killController() {
@@ -123,7 +173,6 @@ func (r *chaosRun) killController() {
 		return
 	}
 	r.relay = fresh // only this goroutine uses it
-	r.agent.setAddress(fresh.addr())
 	if err = r.meet(); err != nil {
 		r.violate("another controller: %v", err)
 	}

@@ -14,6 +14,7 @@ type weather struct {
 	deaf, mute                    bool // nothing passes to, from the agent
 	loss, double, garble, reorder float64
 	delay                         time.Duration
+	rate                          int // bytes a second to the controller, 0: all
 }
 
 // relay passes datagrams between controllers and an agent through the weather.
@@ -27,6 +28,16 @@ type relay struct {
 	rng   *rand.Rand
 	backs map[string]*net.UDPConn // by controller's address
 	over  bool
+	free  time.Time // when the slow way is free again
+	left  int       // datagrams until hit is called, 0: not at all
+	hit   func()
+}
+
+// at calls f once n datagrams have passed, in either direction.
+func (r *relay) at(n int, f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left, r.hit = n, f
 }
 
 func newRelay(port int, rng *rand.Rand) (*relay, error) {
@@ -117,7 +128,26 @@ func (r *relay) pass(p []byte, forth bool, send func([]byte)) {
 	luck := func(chance float64) bool { return chance > 0 && r.rng.Float64() < chance }
 	lost, twice, garbled, late := luck(w.loss), luck(w.double), luck(w.garble), luck(w.reorder)
 	at := r.rng.IntN(len(p) + 1)
+	var hit func()
+	if r.left > 0 {
+		if r.left--; r.left == 0 {
+			hit = r.hit
+		}
+	}
+	wait := time.Duration(0)
+	if w.rate > 0 && !forth {
+		now := time.Now()
+		if wait = r.free.Sub(now); wait < 0 {
+			wait, r.free = 0, now
+		}
+		if lost = lost || wait > 300*time.Millisecond; !lost { // a queue is only so long
+			r.free = r.free.Add(time.Duration(len(p)) * time.Second / time.Duration(w.rate))
+		}
+	}
 	r.mu.Unlock()
+	if hit != nil {
+		hit()
+	}
 	if w.down || forth && w.deaf || !forth && w.mute || lost {
 		return
 	}
@@ -125,7 +155,7 @@ func (r *relay) pass(p []byte, forth bool, send func([]byte)) {
 	if garbled && at < len(p) {
 		p[at] ^= 0x55
 	}
-	delay := w.delay
+	delay := w.delay + wait
 	if late {
 		delay += 20 * time.Millisecond
 	}

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,12 +36,18 @@ type chaosRun struct {
 	bin  string
 	dir  string
 
-	agent  *agent
-	relay  *relay
-	fleet  *fleet.Fleet
-	faults int
+	agent   *agent
+	relay   *relay
+	key     ed25519.PrivateKey
+	session wire.RunID
+	seal    []byte
+	faults  int
 
 	mu         sync.Mutex // guards what follows
+	fleet      *fleet.Fleet
+	life       context.Context // ends when the controller is killed
+	kill       context.CancelFunc
+	runs       int // controllers that are no continuation of another
 	tasks      []*task
 	story      []string
 	violations []string
@@ -74,6 +81,15 @@ func (r *chaosRun) run() {
 	}
 	r.agent = &agent{bin: r.bin, dir: r.dir, mark: fmt.Sprintf("VOLANT_CHAOS=%d-%d", os.Getpid(), r.seed)}
 	defer r.agent.uninstall(r)
+	if ownBoot() {
+		if err := r.agent.newBoot(r.rng); err != nil {
+			r.violate("%v", err)
+			return
+		}
+	}
+	if r.rng.IntN(4) == 0 {
+		r.agent.setClock(time.Duration(r.rng.IntN(80*365)-40*365) * 24 * time.Hour)
+	}
 	if err := r.meet(); err != nil {
 		r.violate("the first link: %v", err)
 		return
@@ -99,12 +115,63 @@ func (r *chaosRun) run() {
 	r.judge()
 }
 
+// again makes a controller that goes on where the one before was killed.
+func (r *chaosRun) again() (old *fleet.Fleet, err error) {
+	r.mu.Lock()
+	r.kill()
+	r.mu.Unlock()
+	life, kill := context.WithCancel(context.Background())
+	f, err := r.newFleet(life)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, r.fleet, r.life, r.kill = r.fleet, f, life, kill
+	return old, nil
+}
+
+// visit is SSH to the agent as one controller has it.
+type visit struct {
+	*agent
+	life    context.Context
+	address string
+}
+
+// EnsureAgent implements bootstrap.Session.
+func (v *visit) EnsureAgent(ctx context.Context, b bootstrap.Binaries, e bootstrap.Enrolment) (bootstrap.AgentInfo, error) {
+	info, err := v.agent.EnsureAgent(ctx, b, e)
+	if v.life.Err() != nil {
+		return info, &bootstrap.Error{Kind: bootstrap.KindConnect, Msg: "this controller is dead"}
+	}
+	info.DialAddress = v.address
+	return info, err
+}
+
+// newFleet is a controller that lives until life ends, and reaches the agent by
+// the relay there is now.
+func (r *chaosRun) newFleet(life context.Context) (*fleet.Fleet, error) {
+	ssh := &visit{r.agent, life, r.relay.addr()}
+	return fleet.New(fleet.Config{
+		Key: r.key, Name: "chaos", StateDir: filepath.Join(r.dir, "state", fmt.Sprint(r.faults)), Reconnect: reconnect, Silence: 2 * time.Second,
+		Dial: func(context.Context, bootstrap.Options) (bootstrap.Session, error) {
+			if life.Err() != nil {
+				return nil, &bootstrap.Error{Kind: bootstrap.KindConnect, Msg: "this controller is dead"}
+			}
+			return ssh, nil
+		},
+		Run: r.session, SessionKey: r.seal,
+	})
+}
+
 // meet makes the controller, and the first time the agent and the way to it.
 func (r *chaosRun) meet() error {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return err
 	}
+	r.key, r.session, r.seal = key, wire.NewRunID(), make([]byte, wire.SessionKeyLen)
+	binary.LittleEndian.PutUint64(r.seal, r.seed)
 	r.agent.setController(key.Public().(ed25519.PublicKey))
 	if err := r.agent.enrol(false); err != nil {
 		return err
@@ -113,15 +180,16 @@ func (r *chaosRun) meet() error {
 		if r.relay, err = newRelay(r.agent.port(), rand.New(rand.NewPCG(r.seed, 99))); err != nil {
 			return err
 		}
-		r.agent.setAddress(r.relay.addr())
 	}
-	f, err := fleet.New(fleet.Config{
-		Key: key, Name: "chaos", StateDir: filepath.Join(r.dir, "state", fmt.Sprint(r.faults)), Reconnect: reconnect, Silence: 2 * time.Second,
-		Dial: func(context.Context, bootstrap.Options) (bootstrap.Session, error) { return r.agent, nil },
-	})
+	life, kill := context.WithCancel(context.Background())
+	f, err := r.newFleet(life)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fleet = f
+	if r.kill != nil {
+		r.kill()
+	}
+	r.fleet, r.life, r.kill = f, life, kill
+	r.runs++
 	return err
 }
 
@@ -146,26 +214,73 @@ func (r *chaosRun) task(host, name string, sleep time.Duration, size int) {
 	r.mu.Lock()
 	r.tasks = append(r.tasks, t)
 	n := uint32(len(r.tasks))
-	f := r.fleet
+	run := r.runs
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	script := fmt.Sprintf(`echo ran >> %s; sleep %.3f; echo %s`, filepath.Join(r.dir, "ran", name), sleep.Seconds(), name)
-	q := &fleet.Request{Task: wire.Task{
-		ID: wire.TaskID{Host: host, Step: 1, N: n}, Module: "ansible.builtin.command", Native: true,
-		Args: wire.Dict{Dict: value.DictOf("argv", value.ListOf("/bin/sh", "-c", script))},
-	}}
-	if size > 0 {
-		q.Files = []stage.File{stage.BytesFile("stdin", "", make([]byte, size))}
+	// What a journal would hold: the agent it was last sent to.
+	var written struct {
+		sync.Mutex
+		sent *wire.Hello
 	}
 	var answer *fleet.Answer
-	l, err := f.Link(ctx, fleet.Target{Name: host, SSH: bootstrap.Options{Host: "127.0.0.1", Port: 22, User: "chaos"}})
-	if err == nil {
-		answer, err = l.Run(ctx, q)
+	var err error
+	for {
+		r.mu.Lock()
+		f, life, over := r.fleet, r.life, r.runs != run
+		t.abandoned = over
+		r.mu.Unlock()
+		if over {
+			return
+		}
+		written.Lock()
+		q := &fleet.Request{Before: written.sent, Hold: true, Task: wire.Task{
+			ID: wire.TaskID{Host: host, Step: 1, N: n}, Module: "ansible.builtin.command", Native: true,
+			Args: wire.Dict{Dict: value.DictOf("argv", value.ListOf("/bin/sh", "-c", script))},
+		}}
+		written.Unlock()
+		q.Sending = func(h *wire.Hello, _ bool) {
+			if life.Err() == nil { // a dead process writes nothing down, and sends nothing
+				written.Lock()
+				written.sent = h
+				written.Unlock()
+			}
+		}
+		if size > 0 {
+			q.Files = []stage.File{stage.BytesFile("stdin", "", make([]byte, size))}
+		}
+		type end struct {
+			a   *fleet.Answer
+			err error
+		}
+		done := make(chan end, 1)
+		go func() { // ends with the sub-task, which patience bounds
+			l, err := f.Link(ctx, fleet.Target{Name: host, SSH: bootstrap.Options{Host: "127.0.0.1", Port: 22, User: "chaos"}})
+			if err != nil {
+				done <- end{nil, err}
+				return
+			}
+			a, err := l.Run(ctx, q)
+			done <- end{a, err}
+		}()
+		select {
+		case e := <-done:
+			answer, err = e.a, e.err
+		case <-life.Done():
+			continue // killed with whatever it had
+		}
+		if life.Err() != nil {
+			continue
+		}
+		break
+	}
+	if err == nil && answer.Acknowledge != nil {
+		answer.Acknowledge()
 	}
 	r.mu.Lock()
 	t.err, t.ended = err, true
-	t.abandoned = r.fleet != f
+	t.abandoned = r.runs != run
 	r.mu.Unlock()
 	if t.abandoned {
 		return
@@ -226,6 +341,18 @@ func (a *agent) stagedFiles() (left []string) {
 		return nil
 	})
 	return left
+}
+
+// pids are all processes of the run.
+func (a *agent) pids() (pids []int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if env, err := os.ReadFile(filepath.Join(dir, "environ")); err == nil && strings.Contains("\x00"+string(env), "\x00"+a.mark+"\x00") && pid > 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // processes are those of the run that are not the agent that serves.
