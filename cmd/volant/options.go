@@ -168,7 +168,7 @@ func (p *process) ownGrammar(g argparse.Parser, model *kong.Application) []argpa
 		}
 		o := argparse.Option{Names: []string{"--" + f.Name}, Exact: true, Unlisted: !strings.HasPrefix(p.name, "volant ")}
 		switch {
-		case f.Name == "profile":
+		case f.Name == "profile", f.Name == "resume":
 			o.Kind = argparse.Optional
 		case f.IsBool():
 			o.Kind = argparse.Flag

@@ -47,16 +47,15 @@ type playbookOptions struct {
 
 func playbookMain(ctx context.Context, p *process, args []string) error {
 	var opt playbookOptions
-	args = joinResume(args)
+	if name, rest, ok := takeResume(args); ok && p.describe == nil {
+		return resumeMain(ctx, p, name, rest)
+	}
 	if err := parse(p, &opt, "Run playbooks on the hosts of an inventory.", args); err != nil {
 		return err
 	}
 	j, err := configure(p, opt.Verbose)
 	if err != nil {
 		return err
-	}
-	if opt.Resume != "" {
-		return j.resume(ctx, &opt, args)
 	}
 	if err := j.forksGiven(opt.runOptions); err != nil {
 		return err

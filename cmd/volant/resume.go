@@ -34,37 +34,39 @@ func (r *resume) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// joinResume makes one argument of `--resume RUN`.
-func joinResume(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i := 0; i < len(args); i++ {
-		if args[i] == "--" {
-			return append(out, args[i:]...)
+// takeResume takes --resume and the run it names, if any, out of args.
+func takeResume(args []string) (name string, rest []string, ok bool) {
+	for i, a := range args {
+		value, given := strings.CutPrefix(a, "--resume=")
+		switch {
+		case a == "--":
+			return "", args, false
+		case given:
+			return value, slices.Concat(args[:i], args[i+1:]), true
+		case a == "--resume" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+			return args[i+1], slices.Concat(args[:i], args[i+2:]), true
+		case a == "--resume":
+			return "", slices.Concat(args[:i], args[i+1:]), true
 		}
-		if args[i] == "--resume" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
-			out = append(out, "--resume="+args[i+1])
-			i++
-			continue
-		}
-		out = append(out, args[i])
 	}
-	return out
+	return "", args, false
 }
 
-// resume goes on with a run that was broken off, with the options it was
+// resumeMain goes on with a run that was broken off, with the options it was
 // started with and those given now.
-func (j *project) resume(ctx context.Context, opt *playbookOptions, args []string) error {
-	if opt.Resume == "?" {
-		return j.listRuns()
+func resumeMain(ctx context.Context, p *process, name string, args []string) error {
+	j, err := configure(p, 0)
+	if err != nil {
+		return err
 	}
-	if len(opt.Playbook) > 0 {
-		return &fault.Error{Kind: fault.Options, Msg: "--resume goes on with the playbooks of the run; none can be given."}
+	if name == "" {
+		return j.listRuns()
 	}
 	key, err := j.identity()
 	if err != nil {
 		return err
 	}
-	run, err := j.findRun(string(opt.Resume))
+	run, err := j.findRun(name)
 	if err != nil {
 		return err
 	}
@@ -86,15 +88,17 @@ func (j *project) resume(ctx context.Context, opt *playbookOptions, args []strin
 		return errors.Join(err, w.Close())
 	}
 	h := past.Header
-	full := append(slices.Clone(h.Args), slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "--resume") })...)
 	again := *j.process
 	again.dir = h.Dir
 	if err := os.Chdir(h.Dir); err != nil {
 		return errors.Join(fmt.Errorf("resuming a run: %w", err), w.Close())
 	}
 	var all playbookOptions
-	if err := parse(&again, &all, "Run playbooks on the hosts of an inventory.", full); err != nil {
+	if err := parse(&again, &all, "Run playbooks on the hosts of an inventory.", slices.Concat(args, h.Args)); err != nil {
 		return errors.Join(err, w.Close())
+	}
+	if !slices.Equal(all.Playbook, h.Playbooks) {
+		return errors.Join(&fault.Error{Kind: fault.Options, Msg: "--resume goes on with the playbooks of the run; none can be given."}, w.Close())
 	}
 	k, err := configure(&again, all.Verbose)
 	if err != nil {

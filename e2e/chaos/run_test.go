@@ -123,6 +123,7 @@ func (r *chaosRun) again() (old *fleet.Fleet, err error) {
 	life, kill := context.WithCancel(context.Background())
 	f, err := r.newFleet(life)
 	if err != nil {
+		kill()
 		return nil, err
 	}
 	r.mu.Lock()
