@@ -42,6 +42,9 @@ diff: build reference ## results, output and hosts beside ansible-core's on two 
 cores: build reference ## every way a Python module runs, with ansible-core 2.17 to 2.21 and every Python 3.7+ of this machine
 	@scripts/cores.sh
 
+modules: reference ## every case of the native modules beside the Python ones (root: users, tables and lists change in a sandbox; 10 minutes)
+	@scripts/modules.sh $(REFERENCE) $(CACHE)/collections
+
 race: ## the tests under the race detector
 	CGO_ENABLED=1 VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test -race -timeout 30m $(PKG)
 

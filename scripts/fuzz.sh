@@ -14,3 +14,7 @@ done
 seed=$(date +%s)
 echo "== templates against ansible-core, seed $seed"
 go test ./controller/template/difftest -run TestGenerated -count=1 -timeout 0 -args -difftest.time "$time" -difftest.seed "$seed"
+
+echo "== arguments and modules against ansible-core, seed $seed"
+VOLANT_FUZZ_SEED=$seed go test ./wire/argspec -run TestReference -count=1
+VOLANT_FUZZ_SEED=$seed VOLANT_TEST_FUZZ=60 go test ./hostagent/modules -run TestFuzz -count=1 -timeout 30m

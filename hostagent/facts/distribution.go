@@ -97,7 +97,7 @@ func distribution(r *run) (*value.Dict, error) {
 		return nil, err
 	}
 	facts := value.DictOf("distribution", u.system, "distribution_release", u.release, "distribution_version", u.version)
-	if err := guess(facts); err != nil {
+	if err := guess(facts, r.tool("lsb_release") != ""); err != nil {
 		return nil, err
 	}
 	d := &distro{run: r, facts: facts}
@@ -161,8 +161,9 @@ func osRelease() map[string]string {
 // idAliases are the distro library's normalised ids.
 var idAliases = map[string]string{"ol": "oracle", "opensuse-leap": "opensuse"}
 
-// guess is what the distro library says: id, version, code name.
-func guess(facts *value.Dict) error {
+// guess is what the distro library says: id, version, code name. What
+// os-release does not tell, it asks lsb_release for, where there is one.
+func guess(facts *value.Dict, lsbRelease bool) error {
 	rel := osRelease()
 	id := strings.ReplaceAll(strings.ToLower(rel["id"]), " ", "_")
 	if a, ok := idAliases[id]; ok {
@@ -179,6 +180,9 @@ func guess(facts *value.Dict) error {
 		name = "Redhat"
 	}
 	version := rel["version_id"]
+	if version == "" && lsbRelease {
+		return &HandBack{Reason: "the version of " + id + " is lsb_release's"}
+	}
 	if version == "" || id == "centos" {
 		// The library goes on to lsb_release and release files here.
 		if id != "debian" && id != "arch" {
@@ -198,6 +202,9 @@ func guess(facts *value.Dict) error {
 	var release any = code
 	if _, has := rel["version_codename"]; !has && code == "" {
 		m := regexp.MustCompile(`\((\D+)\)|,\s*(\D+)`).FindStringSubmatch(rel["version"])
+		if m == nil && lsbRelease {
+			return &HandBack{Reason: "the code name of " + id + " is lsb_release's"}
+		}
 		release = "NA"
 		if m != nil {
 			release = strings.TrimSpace(m[1] + m[2])
