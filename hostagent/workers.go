@@ -19,6 +19,7 @@ const (
 	workerHello  = 15 * time.Second // from MARK to its first frame
 	workerEnd    = 25 * time.Second // from Cancel to the worker's Result
 	maxWorkers   = 64               // workers of one agent
+	tellBecame   = 4                // verbosity from which a sub-task is told how its worker was started
 	stderrInText = 1000             // bytes of a dead worker's standard error shown
 )
 
@@ -253,6 +254,11 @@ func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task
 		p.drop(w)
 	}
 	out.Timings.Queue += int64(queue)
+	if task.Options.Dict != nil {
+		if n, _ := task.Options.Lookup("verbosity").(int64); n >= tellBecame {
+			out.Became = w.proc.Command()
+		}
+	}
 	return out
 }
 

@@ -160,6 +160,9 @@ type Outcome struct {
 	// Found is the interpreter that discovery found; nil when Task.Python did
 	// not ask for discovery. It is there whatever path the module took.
 	Found *Interpreter `cbor:"5,keyasint,omitempty"`
+	// Became is the command line that started the worker the module ran in,
+	// for who asks for detail (verbosity of 4 and more); it holds no password.
+	Became string `cbor:"6,keyasint,omitempty"`
 }
 
 // Interpreter is the outcome of interpreter discovery.

@@ -38,6 +38,7 @@ type plainWorker struct {
 func (w *plainWorker) Read(p []byte) (int, error)  { return w.out.Read(p) }
 func (w *plainWorker) Write(p []byte) (int, error) { return w.in.Write(p) }
 func (w *plainWorker) Stderr() string              { return "" }
+func (w *plainWorker) Command() string             { return "worker" }
 func (w *plainWorker) PID() int                    { return w.cmd.Process.Pid }
 func (w *plainWorker) Done() <-chan struct{}       { return w.done }
 func (w *plainWorker) Close() error {

@@ -56,6 +56,7 @@ func configure(p *process, verbose int) (*project, error) {
 	}
 	d.Deprecations = cfg.Bool("DEPRECATION_WARNINGS")
 	d.VerboseErr = cfg.Bool("VERBOSE_TO_STDERR")
+	d.Debugging = cfg.Bool("DEFAULT_DEBUG")
 	d.Colors = colors(cfg)
 	j.display = d
 	j.oldOnes()

@@ -54,7 +54,7 @@ func (j *project) transports(_ context.Context, dir string, m *meter, k *keeper)
 		Key: key, Name: userName() + "@" + hostName(), Version: release(), StateDir: j.stateDir(), Binaries: agents(),
 		Reconnect: time.Duration(j.config.Int("VOLANT_RECONNECT")) * time.Second,
 		MaxResult: uint64(max(0, j.config.Int("VOLANT_MAX_RESULT"))),
-		Metrics:   m.controller(),
+		Metrics:   m.controller(), Log: j.debugLog(),
 		Warn:      func(text string) { j.display.Warning(errors.New(text)) },
 		Local:     func(context.Context) (session.Conn, error) { return t.session(j, dir) },
 	}
@@ -80,7 +80,7 @@ func (t *transports) session(j *project, dir string) (session.Conn, error) {
 	a, err := hostagent.New(hostagent.Config{
 		Runner: modules.NewRunner(modules.RunnerOptions{}), Version: release(), CacheDir: cache, StagingDir: filepath.Join(cache, "staging"),
 		Login: func() hostagent.Login { return login },
-		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}, Local: true},
+		Start: become.Start, Become: become.Config{Binary: self, Args: []string{"worker"}, Local: true}, Log: j.debugLog(),
 	})
 	if err != nil {
 		return nil, err

@@ -3,10 +3,12 @@ package events
 import (
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
@@ -26,6 +28,7 @@ type Display struct {
 	// Deprecations says whether deprecation warnings are shown.
 	Deprecations bool
 	VerboseErr   bool // verbose lines go to standard error
+	Debugging    bool // whether Debug shows anything
 
 	// LogVerbosity is as Verbosity for the log; 0 is that of the display.
 	LogVerbosity int
@@ -184,6 +187,15 @@ func (d *Display) Verbose(level int, msg string) {
 		d.print(msg, "verbose", d.VerboseErr, levelInfo)
 	case d.log != nil && d.LogVerbosity >= level:
 		d.log.Line(levelInfo, msg)
+	}
+}
+
+// Debug shows msg with this process and the time before it, as the reference
+// does with its setting DEFAULT_DEBUG.
+func (d *Display) Debug(msg string) {
+	if d.Debugging {
+		now := float64(time.Now().UnixMicro()) / 1e6
+		d.print(fmt.Sprintf("%6d %0.5f: %s", os.Getpid(), now, msg), "debug", false, levelInfo)
 	}
 }
 

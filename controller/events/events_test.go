@@ -2,6 +2,7 @@ package events
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -76,6 +77,13 @@ func TestDisplay(t *testing.T) {
 	}
 	if want := "[WARNING]: one\n[ERROR]: bad\n"; errs.String() != want {
 		t.Errorf("err %q, want %q", errs.String(), want)
+	}
+	d.Debug("hidden")
+	d.Debugging = true
+	out.Reset()
+	d.Debug("shown")
+	if ok, _ := regexp.MatchString(`^ *\d+ \d+\.\d{5}: shown\n$`, out.String()); !ok {
+		t.Errorf("debug %q", out.String())
 	}
 	d.Color = true
 	if got := d.Paint("a\nb", "ok"); got != "\x1b[0;32ma\x1b[0m\n\x1b[0;32mb\x1b[0m" {

@@ -36,14 +36,14 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 		ev.Action = it.action
 		it.out.task = &ev
 	}
-	args := value.NewDict(it.task.Args.Len())
-	args.Places = it.task.Args.Places
+	own := it.edits.taskArgs(it.task)
+	args := value.NewDict(own.Len())
+	args.Places = own.Places
 	defaults, err := it.defaultArgs(s, it.resolved)
 	if err != nil {
 		return it.badArgs(err)
 	}
 	args.Update(defaults)
-	own := it.task.Args
 	if vp, ok := own.Get("_variable_params"); ok {
 		v, err := s.Container(vp)
 		if err != nil {

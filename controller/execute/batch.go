@@ -69,6 +69,8 @@ type running struct {
 	seq  uint32 // of the tasks of the run on the host
 	held []events.Event
 	done *outcome
+
+	edits *edits // what the operator changed in the debugger
 }
 
 // run starts the drivers, walks the plan and ends the drivers.

@@ -66,7 +66,12 @@ func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 	short := actions.Short(c.plugin)
 	if short == "local" {
 		c.local = true
-		become, err := it.becomeOf(ctx, it.r.opt.Login.LocalUser, 0)
+		patience, err := it.optionText(ctx, "connection", "local", "become_success_timeout", nil)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := strconv.Atoi(patience) // less than 1: the default
+		become, err := it.becomeOf(ctx, it.r.opt.Login.LocalUser, time.Duration(max(n, 0))*time.Second)
 		c.become = become
 		return c, err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/playbook"
+	"volant/controller/vars"
 	"volant/wire/value"
 )
 
@@ -108,8 +110,19 @@ func (b *batch) debugger(ctx context.Context, j *running, o *outcome) (redo bool
 				continue
 			}
 			d.Print(value.Repr(v), "")
+		case "u", "update_task":
+			if j.edits != nil {
+				j.edits = &edits{vars: j.edits.vars}
+			}
 		default:
-			d.Print("***there is no command "+command+": p EXPRESSION (Jinja, over host, result, task and task_vars), c(ontinue), r(edo), q(uit)", "")
+			ok, err := b.edit(ctx, j, o, line)
+			switch {
+			case err != nil:
+				d.Print("***"+fault.Brief(err), "")
+			case !ok:
+				d.Print("***there is no command "+command+": p EXPRESSION (Jinja, over host, result, task and task_vars), "+
+					"task.args[KEY] = EXPRESSION, task_vars[KEY] = EXPRESSION, u(pdate_task), c(ontinue), r(edo), q(uit)", "")
+			}
 		}
 	}
 }
@@ -121,11 +134,84 @@ func (b *batch) inspect(ctx context.Context, j *running, o *outcome, expr string
 	if err != nil {
 		return nil, err
 	}
-	vars := v.Clone()
-	v.SetLazy("task_vars", func() any { return vars.All() })
+	j.edits.apply(v)
+	all := v.Clone()
+	v.SetLazy("task_vars", func() any { return all.All() })
 	v.Set("result", strip(o.Value), true)
 	v.Set("host", j.h.name, false)
-	v.Set("task", value.DictOf("name", j.step.Task.RawName(), "action", j.step.Task.ActionName(), "args", j.step.Task.Args), false)
+	v.Set("task", value.DictOf("name", j.step.Task.RawName(), "action", j.step.Task.ActionName(), "args", j.edits.taskArgs(j.step.Task)), false)
 	out, _, err := x.scope(ctx, v).Expression(value.NewTemplate(expr, value.Pos{}))
 	return out, err
+}
+
+// edits are an operator's changes to a task for a host's next tries. A driver
+// reads them; the debugger replaces them and never changes one in place.
+type edits struct {
+	args *value.Dict // instead of the task's own; nil: those
+	vars *value.Dict // above every variable; nil: none
+}
+
+// taskArgs are the arguments t has now; e may be nil.
+func (e *edits) taskArgs(t *playbook.Task) *value.Dict {
+	if e == nil || e.args == nil {
+		return t.Args
+	}
+	return e.args
+}
+
+// apply puts the changed variables above those of v; e may be nil.
+func (e *edits) apply(v *vars.Context) {
+	if e == nil || e.vars == nil {
+		return
+	}
+	for k, val := range e.vars.All() {
+		v.Set(text(k), val, false)
+	}
+}
+
+// assignment is what an operator may write to change a task: Python's
+// assignment to an item of the arguments or of the variables.
+var assignment = regexp.MustCompile(`^(task\.args|task_vars)\[([^\[\]]+)\]\s*=\s*([^=].*)$`)
+
+// quoted is a string that is nothing else: what an operator wrote, so a template.
+var quoted = regexp.MustCompile(`^(?:'[^'\\]*'|"[^"\\]*")$`)
+
+// edit carries out a line that is an assignment; ok says that it is one.
+func (b *batch) edit(ctx context.Context, j *running, o *outcome, line string) (ok bool, err error) {
+	m := assignment.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil {
+		return false, nil
+	}
+	key, err := b.inspect(ctx, j, o, m[2])
+	if err != nil {
+		return true, err
+	}
+	var val any
+	if quoted.MatchString(m[3]) {
+		val = value.NewTemplate(m[3][1:len(m[3])-1], value.Pos{})
+	} else if val, err = b.inspect(ctx, j, o, m[3]); err != nil {
+		return true, err
+	}
+	next := edits{}
+	if j.edits != nil {
+		next = *j.edits
+	}
+	if m[1] == "task_vars" {
+		next.vars = with(next.vars, key, val)
+	} else {
+		next.args = with(j.edits.taskArgs(j.step.Task), key, val)
+	}
+	j.edits = &next
+	return true, nil
+}
+
+// with is a copy of d, which may be nil, with one more entry.
+func with(d *value.Dict, key, val any) *value.Dict {
+	out := value.NewDict(1)
+	if d != nil {
+		out = d.Clone()
+		out.Places = d.Places
+	}
+	out.Set(key, val)
+	return out
 }

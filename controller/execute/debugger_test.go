@@ -47,7 +47,8 @@ func TestDebuggerRedo(t *testing.T) {
 	want := []string{
 		`fatal: [h1]: FAILED! => {"changed": true, "msg": "non-zero return code", "rc": 7}`,
 		"TASK: Try", "8", "'h1'", "'true'", "***'nosuch' is undefined",
-		"***there is no command bla: p EXPRESSION (Jinja, over host, result, task and task_vars), c(ontinue), r(edo), q(uit)",
+		"***there is no command bla: p EXPRESSION (Jinja, over host, result, task and task_vars), " +
+			"task.args[KEY] = EXPRESSION, task_vars[KEY] = EXPRESSION, u(pdate_task), c(ontinue), r(edo), q(uit)",
 		`fatal: [h1]: FAILED! => {"changed": true, "msg": "non-zero return code", "rc": 7}`, "changed: [h1]", "ok: [h1] => {",
 		"h1                         : ok=2    changed=1    unreachable=0    failed=0    skipped=0    rescued=0    ignored=0",
 	}
@@ -74,5 +75,31 @@ func TestDebuggerQuit(t *testing.T) {
 	_, out, err = run(t.Context(), t, "h1\n", debugged, failing(1))
 	if !errors.Is(err, execute.ErrQuit) || !strings.HasSuffix(out, "\n[h1] TASK: Try (debug)> User interrupted execution\n") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDebuggerEdits changes arguments and variables of a task before it runs again.
+func TestDebuggerEdits(t *testing.T) {
+	const src = `
+- hosts: all
+  gather_facts: false
+  debugger: on_failed
+  tasks:
+    - name: Try
+      assert: {that: ["wanted == 2"], success_msg: "got {{ wanted }}"}
+      vars: {wanted: 1}
+    - debug: {msg: "after {{ wanted | default('none') }}"}
+`
+	a := &answers{given: []string{
+		`task.args["that"] = ["wanted == 3"]`, "p task.args.that", "u", "p task.args.that", "r",
+		"task_vars['wanted'] = 1 + 1", "task.args['success_msg'] = 'now {{ wanted }}'", "p task_vars.wanted", "task.args[nosuch] = 1", "r",
+	}}
+	code, out, err := run(t.Context(), t, "h1\n", src, failing(0), func(o *execute.Options) { o.Prompt = a.ask })
+	if err != nil || code != 0 {
+		t.Fatalf("code %d, %v\n%s", code, err, out)
+	}
+	want := []string{"['wanted == 3']", "['wanted == 2']", "2", "***'nosuch' is undefined", `    "msg": "now 2"`, `    "msg": "after none"`}
+	if diff := cmp.Diff(want, lines(out, "['", "2", "***'", `    "msg": "now`, `    "msg": "after`)); diff != "" {
+		t.Errorf("%s\n%s", diff, out)
 	}
 }

@@ -29,6 +29,7 @@ type exec struct {
 	emit func(events.Event)
 	seq  uint32 // of the tasks of the run on the host
 
+	edits    *edits // what the operator changed in the debugger
 	search   []string
 	loopErr  error // an undefined loop, raised once the task was not skipped
 	warnings []events.Warning

@@ -55,8 +55,8 @@ var after = map[playbook.Keyword]bool{
 	playbook.Tags: true,
 }
 
-// fields renders the keywords of a task in scope.
-func (r *Runner) fields(s *template.Scope, kw playbook.Keywords, facts bool) (*fields, error) {
+// fields renders the keywords of task t in scope.
+func (r *Runner) fields(s *template.Scope, t *playbook.Task, kw playbook.Keywords, facts bool) (*fields, error) {
 	f := r.defaults()
 	for i := range kw {
 		k := &kw[i]
@@ -67,8 +67,17 @@ func (r *Runner) fields(s *template.Scope, kw playbook.Keywords, facts bool) (*f
 		if err != nil {
 			return nil, err
 		}
-		if v == value.Omit {
-			continue
+		if v == value.Omit { // as if the task had not set it
+			around, ok := playbook.Around(t, k.Key)
+			if !ok || around.Value == nil || around.Value == k.Value {
+				continue
+			}
+			if v, err = keyword(s, &around); err != nil {
+				return nil, err
+			}
+			if v == nil || v == value.Omit {
+				continue
+			}
 		}
 		f.set(k.Key, v)
 	}

@@ -251,7 +251,7 @@ func (it *item) validate(ctx context.Context) error {
 	s := it.scope(ctx, it.v)
 	it.action, it.resolved = it.task.ActionName(), it.task.Resolved
 	facts := actions.Short(it.resolved) == "gather_facts" || actions.Short(it.resolved) == "setup"
-	f, err := it.r.fields(s, it.step.Keywords, facts)
+	f, err := it.r.fields(s, it.task, it.step.Keywords, facts)
 	if err != nil {
 		return err
 	}

@@ -421,9 +421,10 @@ func (b *batch) start(ctx context.Context, j *running, begin time.Time) {
 		case <-ctx.Done():
 		}
 	}
+	changed := j.edits
 	h.jobs <- func() {
 		x := b.newExec(j.step, h, j.task, func(e events.Event) { say(message{ev: e}) })
-		x.seq = j.seq
+		x.seq, x.edits = j.seq, changed
 		o := b.safely(ctx, x, begin)
 		x.keep(o, 0)
 		say(message{done: o})
@@ -447,6 +448,7 @@ func (b *batch) safely(ctx context.Context, x *exec, begin time.Time) (o *outcom
 		return o
 	}
 	v.Set("ansible_search_path", searchList(x.search), false)
+	x.edits.apply(v)
 	x.vars = v
 	start := time.Now()
 	o = x.run(ctx)

@@ -19,7 +19,7 @@ func (it *item) tellConnection(ctx context.Context) {
 		f := it.f
 		if f == nil {
 			var err error
-			if f, err = it.r.fields(it.scope(ctx, it.v), it.step.Keywords, false); err != nil {
+			if f, err = it.r.fields(it.scope(ctx, it.v), it.task, it.step.Keywords, false); err != nil {
 				return nil, false
 			}
 		}

@@ -190,7 +190,9 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	} else {
 		res.Set("changed", false)
 	}
-	if !t.Implicit {
+	if t.Implicit {
+		b.r.opt.Display.Debug("META: " + header)
+	} else {
 		b.r.opt.Display.Verbose(2, "META: "+header)
 	}
 	o = &outcome{task: ev, Outcome: events.Outcome{Value: res, Status: status(res)}}
@@ -239,7 +241,7 @@ func (b *batch) resetConnection(ctx context.Context, step *compile.Step, h *host
 	}
 	x.vars = v
 	it := &item{exec: x, v: v, cv: v, out: &outcome{task: x.ev}}
-	if it.f, err = b.r.fields(x.scope(ctx, v), step.Keywords, false); err != nil {
+	if it.f, err = b.r.fields(x.scope(ctx, v), step.Task, step.Keywords, false); err != nil {
 		return "", err
 	}
 	c, err := it.resolveConn(ctx)

@@ -187,6 +187,9 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 		ev.RoundTrips, ev.Sent, ev.Received = ans.RoundTrips, ans.Sent, ans.Received
 		ev.Work = time.Duration(ans.Timings.Work)
 		ev.Wire = wall - ev.Work
+		if ans.Became != "" {
+			h.r.opt.Display.Verbose(4, "<"+h.targetName()+"> BECOME "+ans.Became)
+		}
 	}
 	h.timing.Wire += ev.Wire
 	h.timing.Host += ev.Work

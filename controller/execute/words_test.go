@@ -60,6 +60,17 @@ func TestWhatTasksSee(t *testing.T) {
 			},
 		},
 		{
+			"a keyword that is omitted is the one around the task", `
+    - ignore_errors: "{{ true }}"
+      block:
+        - fail: {msg: one}
+          ignore_errors: "{{ omit }}"
+        - debug: msg=on
+    - ignore_errors: "{{ omit }}"
+      fail: {msg: two}
+`, []string{`fatal: [a]: FAILED! => {"msg": "one"}`, `    "msg": "on"`, `fatal: [a]: FAILED! => {"msg": "two"}`},
+		},
+		{
 			"names that set_fact makes", `
     - set_fact: {"{{ 1 }}": x}
       ignore_errors: true

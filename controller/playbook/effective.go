@@ -37,6 +37,21 @@ func Effective(t *Task) Keywords {
 	return out
 }
 
+// Around returns the value that t inherits for k where it has none of its own:
+// what an omitted keyword falls back to.
+func Around(t *Task, k Keyword) (Setting, bool) {
+	parent := surround(t.Parent)
+	if parent == nil || !k.Spec().Inherit {
+		return Setting{}, false
+	}
+	for _, s := range keywordsOf(parent) {
+		if s.Key == k {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
 // surround is what a task or block inherits from: its parent, or what is above
 // that when the parent is a dynamic include.
 func surround(p Parent) Parent {

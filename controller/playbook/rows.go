@@ -16,7 +16,7 @@ type Row struct {
 // differs are the keywords that are read and checked and do not do all that
 // the reference's do.
 var differs = map[Keyword]string{
-	Debugger: "with the linear strategy; commands are p, c, r and q, and p takes a Jinja expression",
+	Debugger: "with the linear strategy; commands are p, u, c, r, q and assignments to items of task.args and task_vars, in Jinja expressions",
 }
 
 // Rows lists every keyword by name.

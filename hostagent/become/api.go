@@ -70,6 +70,8 @@ type Worker interface {
 	io.Writer
 	// Stderr returns the last bytes (at most 8 KiB) of its standard error.
 	Stderr() string
+	// Command is what /bin/sh was given to start it; it holds no password.
+	Command() string
 	// PID is that of the become command (sudo), which leads a process group of its own.
 	PID() int
 	// Done is closed when the become command has ended.

@@ -96,6 +96,9 @@ func (w *process) Write(p []byte) (int, error) { return w.stdin.Write(p) }
 // Stderr returns the end of standard error.
 func (w *process) Stderr() string { return w.stderr.String() }
 
+// Command is what /bin/sh was given.
+func (w *process) Command() string { return w.cmd.Args[len(w.cmd.Args)-1] }
+
 // PID is that of the shell or what it became; it leads the process group.
 func (w *process) PID() int { return w.cmd.Process.Pid }
 

@@ -87,6 +87,14 @@ func TestJob(t *testing.T) {
 			t.Errorf("%s", value.Repr(d))
 		}
 	})
+	t.Run("python, with something on standard error", func(t *testing.T) {
+		noisy := "#!/usr/bin/python\nimport sys\nfrom ansible.module_utils.basic import AnsibleModule\n" +
+			"m = AnsibleModule({})\nprint('leading')\nprint('said', file=sys.stderr)\nm.exit_json(changed=True)\n"
+		d := jobEnd(t, startTestJob(t, rig, rig.task(t, "noisy", noisy, value.NewDict(0)), t.TempDir(), 30))
+		if s, _ := d.Str("stderr"); s != "said\n" || !d.Bool("changed") {
+			t.Errorf("%s", value.Repr(d))
+		}
+	})
 	t.Run("over time", func(t *testing.T) {
 		task := rig.task(t, "command", "", value.DictOf("argv", value.ListOf("sh", "-c", "trap '' TERM; sleep 60")))
 		begin := time.Now()

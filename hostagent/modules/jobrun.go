@@ -102,7 +102,7 @@ const jobGrace = 5 * time.Second
 
 // run is the job itself.
 func (s *jobSpec) run(ctx context.Context, t *wire.Task, log *slog.Logger) error {
-	r := NewRunner(RunnerOptions{Log: log, PythonDir: filepath.Join(s.Dir, "python")})
+	r := NewRunner(RunnerOptions{Log: log, PythonDir: filepath.Join(s.Dir, "python"), KeepStderr: true})
 	defer r.Close()
 	var group atomic.Int64
 	henv := &hostagent.Env{

@@ -26,7 +26,10 @@ type RunnerOptions struct {
 	Memory   int64
 	// NoNative sends everything that has a Python module there.
 	NoNative bool
-	Log      *slog.Logger
+	// KeepStderr adds what a Python module wrote to standard error to its
+	// result, as the reference's async_wrapper does.
+	KeepStderr bool
+	Log        *slog.Logger
 }
 
 // runner runs natives in this process and the rest in Python.

@@ -56,6 +56,9 @@ func (r *runner) runPython(ctx context.Context, henv *hostagent.Env, t *wire.Tas
 		return nil, err
 	}
 	res := python.Parse(out, interp)
+	if r.opt.KeepStderr && len(out.Stderr) > 0 && res.Bool("_ansible_parsed") {
+		res.Set("stderr", string(out.Stderr))
+	}
 	path := "python"
 	if why != "" {
 		path = "python (handed back: " + why + ")"
