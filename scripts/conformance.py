@@ -1,27 +1,32 @@
 #!/usr/bin/env python3
 """Run ansible-core's own integration targets, unmodified, and say which pass.
 
-usage: conformance.py --suite DIR --reference VENV [--bin SHIMS] [--cache DIR] [--doc FILE]
-                      [--timeout S] [--no-sandbox] [--fast] [TARGET ...]
+usage: conformance.py --suite DIR --reference VENV [--bin SHIMS] [--lab PROGRAM] [--cache DIR] [--doc FILE]
+                      [--timeout S] [--no-sandbox] [--missing] [--fast] [TARGET ...]
 
 --suite DIR      an unpacked source distribution of ansible-core (test/integration/targets)
 --reference VENV a virtual environment holding that ansible-core
 --bin SHIMS      put first on PATH: the commands under test; without it ansible-core itself runs
 --cache DIR      reference.json (what ansible-core passes: the denominator), score.json and the logs
 --doc FILE       write the table of the score there
---fast           only the targets known to take few seconds
+--lab PROGRAM    volant-lab: targets that need services get a throw-away host of it that runs systemd
+--missing        only targets without a recorded outcome
+--fast           only the targets of FAST, and no table
 
 A target is run as ansible-test runs it: its runme.sh, or a play over its role, in a fresh copy of the
 targets it needs, with a local `testhost` in the inventory and ansible-test's environment. Where root
-can, each target gets a throw-away system (an overlay of this one that is gone afterwards), so that
-targets may make users and change files; elsewhere such targets are skipped.
+can, each target gets a throw-away system (an overlay of this one that is gone afterwards, or a host of
+the lab), so that targets may make users and change files; elsewhere such targets are skipped.
 
 Outcomes: passed; failed; later (it failed and brings Python plugins of its own for the controller);
-skipped (cannot run here); and, from the reference's run, out (the reference itself does not pass it).
+differs (it asserts what is different on purpose); skipped (cannot run here); and, where the reference
+itself does not pass, alike (ended after the same results as the reference) or out.
 Exit status: 0 when nothing failed that passed in the recorded score, else 1; 2 wrong usage.
+With --fast: 1 as well when a target of FAST failed.
 """
 import argparse
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -32,7 +37,7 @@ import sys
 import time
 
 # The targets of the language on Linux hosts; a name may be a pattern.
-TARGETS = '''
+LANGUAGE = '''
 adhoc ansible-inventory ansible-vault any_errors_fatal args assert async async_extra_data async_fail become
 become_su blocks builtin_vars_prompt callback_default changed_when check_mode cli command_nonexisting
 command_shell conditionals config connection_local connection_ssh debug debugger delegate_to environment
@@ -47,6 +52,34 @@ special_vars_hosts split strategy_free strategy_host_pinned strategy_linear tags
 templating* test_core test_files test_mathstuff throttle undefined unicode until unvault var_blending
 var_inheritance var_precedence var_reserved var_templating vars_files yaml_parsing
 '''.split()
+
+# Those of actions and modules.
+MODULES = '''
+add_host apt argspec assemble blockinfile copy cron deb822_repository dpkg_selections fetch file find get_url
+getent git group hostname known_hosts lineinfile package package_facts pause pip raw reboot replace script
+service service_facts set_stats slurp stat systemd tempfile template unarchive uri user wait_for
+wait_for_connection
+'''.split()
+
+# Quick ones that every change is tried with; Python plugins, networks and root are not needed.
+FAST = '''
+any_errors_fatal args blocks changed_when cli command_shell conditionals environment failed_when group_by
+hash ignore_errors include_import_tasks_nested include_vars-ad-hoc inventory_yaml keyword_inheritance
+lookup_dict lookup_sequence lookup_subelements loop-until loop_control order register roles_var_inheritance
+special_vars strategy_free tags task_ordering test_core throttle undefined var_blending var_reserved
+'''.split()
+
+# They need services, a journal or a name of their own: a host that runs systemd.
+BOOTED = {'hostname', 'module_no_log', 'reboot', 'service', 'service_facts', 'systemd'}
+
+# They need a host that is not the controller: it is reached by SSH.
+REMOTE = {'fetch'}
+
+# What targets assert that is different on purpose.
+DIFFERS = {
+    'connection_ssh': 'expects sshpass to hang on a prompt it does not know; Volant speaks SSH itself',
+    'delegate_to': 'expects one SSH session for each name of a machine; here all names share one agent (and it brings a connection plugin)',
+}
 
 # Directories of Python the controller itself would load.
 PLUGINS = ('action', 'become', 'cache', 'callback', 'connection', 'filter', 'inventory', 'lookup', 'strategy', 'test', 'vars')
@@ -81,6 +114,11 @@ class Target:
             python = sorted(f for f in files if f.endswith('.py') and f != '__init__.py')
             if any(k in PLUGINS for k in kinds):
                 found += [os.path.join(rel, f) for f in python]
+            elif rel != '.' and not {'library', 'module_utils', 'modules'} & set(parts):
+                for name in python:  # in a directory that a setting names
+                    with open(os.path.join(folder, name), encoding='utf-8', errors='replace') as source:
+                        if re.search(r'^class (Connection|ActionModule|CallbackModule|InventoryModule)\b', source.read(), re.M):
+                            found.append(os.path.join(rel, name))
             elif rel == '.':
                 for name in python:
                     with open(os.path.join(folder, name), encoding='utf-8', errors='replace') as source:
@@ -145,8 +183,10 @@ def run_inside(job):
     inventory = os.path.join(integration, 'inventory')
     python = os.path.join(job['reference'], 'bin', 'python')
     with open(inventory, 'w', encoding='utf-8') as f:
-        f.write('[testgroup]\ntesthost ansible_connection="local" ansible_pipelining="yes" '
-                'ansible_python_interpreter="%s"\n' % python)
+        way = 'ansible_connection="local"'
+        if job['target'] in REMOTE:
+            way = 'ansible_host="127.0.0.1" ansible_user="root"'
+        f.write('[testgroup]\ntesthost %s ansible_pipelining="yes" ansible_python_interpreter="%s"\n' % (way, python))
     output = os.path.join(job['work'], 'output_dir')
     target = Target(job['suite'], job['target'])
     for name in target.setups() + [job['target']]:
@@ -237,20 +277,26 @@ def enter(job):
     os.chdir('/')
     os.makedirs(job['work'])
     os.chmod(job['work'], 0o755)
+    make_keys()
     if job['ssh']:
         serve_ssh()
     return run_inside(job)
 
 
-def serve_ssh():
-    """An SSH server on this namespace's own loopback that takes us without asking."""
-    sh('ip', 'link', 'set', 'lo', 'up')
+def make_keys():
+    """A key that logs in to this very system."""
     home = os.path.join(os.environ['HOME'], '.ssh')
     shutil.rmtree(home, ignore_errors=True)
     os.makedirs(home, 0o700)
     key = os.path.join(home, 'id_rsa')
     sh('ssh-keygen', '-q', '-t', 'rsa', '-N', '', '-f', key)
     shutil.copy(key + '.pub', os.path.join(home, 'authorized_keys'))
+
+
+def serve_ssh():
+    """An SSH server on this namespace's own loopback that takes us without asking."""
+    sh('ip', 'link', 'set', 'lo', 'up')
+    home = os.path.join(os.environ['HOME'], '.ssh')
     os.makedirs('/run/sshd')
     sh('/usr/sbin/sshd')
     with open(os.path.join(home, 'known_hosts'), 'wb') as known:
@@ -262,6 +308,10 @@ def serve_ssh():
             time.sleep(0.1)
 
 
+# What targets expect of a system, as images of ansible-test have it.
+PACKAGES = 'acl bzip2 cron git gnupg iproute2 libuser openssh-client openssh-server sshpass sudo unzip xz-utils zip zstd'
+
+
 def build(job):
     """In new namespaces: what targets expect of a system and this one lacks, as a layer above it."""
     root = overlay(job['sandbox'], os.path.join(job['build'], 'upper'), os.path.join(job['build'], 'work'), '')
@@ -270,8 +320,8 @@ def build(job):
         f.write('#!/bin/sh\nexit 101\n')
     os.chmod(policy, 0o755)
     code = subprocess.call(['chroot', root, 'sh', '-c', 'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && '
-                            'apt-get install -y -qq --no-install-recommends sudo openssh-server openssh-client sshpass iproute2 '
-                            '&& ssh-keygen -A && apt-get clean && rm -rf /var/lib/apt/lists/*'])
+                            'apt-get install -y -qq --no-install-recommends %s '
+                            '&& ssh-keygen -A && apt-get clean && rm -rf /var/lib/apt/lists/*' % PACKAGES])
     os.unlink(policy)
     return code
 
@@ -289,20 +339,34 @@ def can_sandbox():
 def layer(cache):
     """The layer of packages for the sandbox, made once; '' where it cannot be made."""
     path = os.path.abspath(os.path.join(cache, 'layer'))
-    upper = os.path.join(path, 'upper')
+    upper, stamp = os.path.join(path, 'upper'), os.path.join(path, 'stamp')
+    below = hashlib.sha256(PACKAGES.encode())  # a layer above another set of packages would undo that one
+    if os.path.exists('/var/lib/dpkg/status'):
+        with open('/var/lib/dpkg/status', 'rb') as f:
+            below.update(f.read())
+    if not os.path.exists(stamp) or open(stamp, encoding='utf-8').read() != below.hexdigest():
+        shutil.rmtree(path, ignore_errors=True)
     if not os.path.exists(os.path.join(upper, 'usr/sbin/sshd')) and shutil.which('apt-get'):
         base = '/tmp/conformance-layer-%d' % os.getpid()
         os.mkdir(base)
         job = dict(build=path, sandbox=base)
-        run_one(job, os.path.join(cache, 'layer.log'), 600)
+        code, _ = run_one(job, os.path.join(cache, 'layer.log'), 600)
         os.rmdir(base)
+        if code:
+            print('conformance: the layer of packages could not be made, see layer.log', flush=True)
+            shutil.rmtree(path, ignore_errors=True)
+            return ''
+        with open(stamp, 'w', encoding='utf-8') as f:
+            f.write(below.hexdigest())
     return upper if os.path.exists(os.path.join(upper, 'usr/sbin/sshd')) else ''
 
 
-def run_one(job, log, timeout):
+def run_one(job, log, timeout, host=None):
     """Run job in a process (and system) of its own; the outcome is (status or None, seconds)."""
     self = [sys.executable, os.path.abspath(__file__), '--inside', json.dumps(job)]
-    if job['sandbox']:
+    if host:
+        self = host.command('python3', HOST + '/conformance.py', '--inside', json.dumps(job))
+    elif job['sandbox']:
         self = ['unshare', '-m', '-p', '-f', '--kill-child'] + (['-n'] if job.get('ssh') else []) + self
     began = time.monotonic()
     with open(log, 'wb') as out:
@@ -320,7 +384,78 @@ def run_one(job, log, timeout):
     return code, time.monotonic() - began
 
 
+# ---------------------------------------------------------------- a host that runs systemd, for those that need one
+HOST = '/opt/conformance'  # where the host has the suite, the reference and the commands
+
+
+class Host:
+    """A throw-away host of volant-lab, prepared to be the controller and the target in one."""
+
+    def __init__(self, lab, base):
+        self.lab, self.dir = os.path.abspath(lab), base
+
+    def command(self, *words):
+        return [self.lab, 'exec', '--dir', self.dir, 'h1'] + list(words)
+
+    def run(self, *words, **more):
+        return subprocess.run(self.command(*words), check=True, **more)
+
+    def __enter__(self):
+        subprocess.run([self.lab, 'systemd', 'up', '--hosts', '1', '--dir', self.dir], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([self.lab, 'down', '--dir', self.dir], check=False, capture_output=True)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def prepare(self, suite, reference, core, cache, shims):
+        """Give the host what a controller needs; the facts of its reference."""
+        out = self.run('python3', '-c', 'import sys; print("%d.%d" % sys.version_info[:2])', capture_output=True, text=True)
+        version = out.stdout.strip()
+        site = os.path.join(os.path.abspath(cache), 'host-python' + version)
+        if not os.path.exists(os.path.join(site, 'ansible')):
+            shutil.rmtree(site, ignore_errors=True)
+            sh(os.path.join(reference, 'bin', 'pip'), 'install', '-q', '--disable-pip-version-check', '--python-version', version,
+               '--only-binary=:all:', '--target', site, 'ansible-core==' + core, 'passlib', 'bcrypt')
+        packages = '%s/venv/lib/python%s/site-packages' % (HOST, version)
+        self.run('sh', '-c', 'mkdir -p %s && python3 -m venv --without-pip %s/venv' % (HOST, HOST))
+        root = os.path.dirname(os.path.dirname(os.path.dirname(suite)))
+        self.send(root, ['test/integration/targets', 'test/support/integration'], HOST)
+        self.send(site, ['.'], packages)
+        self.send(os.path.dirname(os.path.abspath(__file__)), ['conformance.py'], HOST)
+        self.run('sh', '-c', 'cd %s/venv/bin && for f in %s/bin/ansible*; do { echo "#!%s/venv/bin/python"; tail -n +2 $f; } > ${f##*/}; '
+                 'chmod 755 ${f##*/}; done; mkdir -p ~/.ssh' % (HOST, packages, HOST))
+        if shims:
+            volant = os.path.realpath(os.path.join(shims, 'ansible-playbook'))
+            self.send(os.path.dirname(volant), [os.path.basename(volant)], HOST + '/bin')
+            self.run(HOST + '/bin/' + os.path.basename(volant), 'shims', HOST + '/shims', stdout=subprocess.DEVNULL)
+        return packages + '/ansible', [int(n) for n in version.split('.')]
+
+    def send(self, folder, names, dest):
+        tar = subprocess.Popen(['tar', '-C', folder, '-cf', '-'] + names, stdout=subprocess.PIPE)
+        self.run('sh', '-c', 'mkdir -p %s && tar -C %s -xf -' % (dest, dest), stdin=tar.stdout)
+        if tar.wait():
+            raise RuntimeError('tar could not read ' + folder)
+
+
+def run_booted(job, options, log):
+    """Run job on a host of its own that runs systemd."""
+    with Host(options.lab, job['work'] + '.lab') as host:
+        package, version = host.prepare(job['suite'], job['reference'], job['core'], options.cache, job['bin'])
+        inner = dict(job, sandbox='', ssh=False, suite=HOST + '/test/integration/targets', reference=HOST + '/venv', package=package,
+                     version=version, bin=HOST + '/shims' if job['bin'] else '',
+                     modules=HOST + '/test/support/integration/plugins/modules')
+        return run_one(inner, log, options.timeout, host)
+
+
 # ---------------------------------------------------------------- the score
+def recaps(log):
+    """The results counted in all recaps of a log: what two runs have in common that end at the same place."""
+    with open(log, encoding='utf-8', errors='replace') as f:
+        return [' '.join(line.split()) for line in f if re.match(r'\S+\s+: ok=\d+', line)]
+
+
 def reason(log):
     """What a reader wants to see first of a log: its last failure, else its end."""
     with open(log, encoding='utf-8', errors='replace') as f:
@@ -332,7 +467,11 @@ def reason(log):
 
 
 def skipped(target, options):
-    if 'needs/ssh' in target.aliases and not options.layer:
+    if target.name in BOOTED:
+        if options.lab and options.sandboxed:
+            return ''
+        return 'needs a host that runs systemd (root and volant-lab)'
+    if ('needs/ssh' in target.aliases or target.name in REMOTE) and not options.layer:
         return 'needs an SSH server, and no throw-away system with one can be made here'
     if 'needs/httptester' in target.aliases:
         return 'needs a web server of ansible-test'
@@ -341,18 +480,33 @@ def skipped(target, options):
     return ''
 
 
-def table(score, core):
+def table(score, core, suite):
     lines = ['# Conformance', '',
-             "ansible-core %s's own integration targets of the playbook language, unmodified, run by `make conformance`" % core,
-             'with the commands of Volant first on PATH. Counted are the targets that ansible-core itself passes there.', '',
-             '**%s**' % summary(score), '', '| target | outcome |', '|---|---|']
-    note = {'later': 'later: brings Python plugins for the controller', 'out': 'not counted: ansible-core does not pass it there'}
-    for name, entry in sorted(score.items()):
-        outcome = note.get(entry['outcome'], entry['outcome'])
-        if entry['outcome'] == 'skipped':
-            outcome += ': ' + entry['reason']
-        lines.append('| %s | %s |' % (name, outcome))
-    return '\n'.join(lines) + '\n'
+             "ansible-core %s's own integration targets, unmodified, run by `make conformance` with the commands of Volant first on" % core,
+             'PATH, each in a throw-away system. Counted are the targets that ansible-core itself passes there. Of those that it does',
+             'not (most want a network or a web server of its makers) `alike` ended after the very same results as ansible-core.', '']
+    note = {'out': 'not counted: ansible-core does not pass it there', 'alike': 'alike: ends where ansible-core does'}
+    parts = (('The language', LANGUAGE), ('Actions and modules', MODULES))
+    lines += ['**All: %s**' % summary(score), '']
+    for title, patterns in parts:
+        names = [n for n in chosen(suite, patterns) if n in score]
+        lines += ['## ' + title, '', '**%s**' % summary({n: score[n] for n in names}), '', '| target | outcome |', '|---|---|']
+        for name in sorted(names):
+            entry = score[name]
+            outcome = note.get(entry['outcome'], entry['outcome'])
+            if entry['outcome'] == 'later':
+                outcome = 'later: brings ' + ', '.join('`%s`' % p for p in shown(entry['plugins']))
+            elif entry['outcome'] in ('skipped', 'differs'):
+                outcome += ': ' + entry['reason']
+            lines.append('| %s | %s |' % (name, outcome))
+        lines.append('')
+    return '\n'.join(lines)
+
+
+def shown(plugins):
+    """Names of plugins, the first few."""
+    names = [p if p.startswith('ansible.') else '/'.join(p.split(os.sep)[-2:]) for p in plugins]
+    return names[:3] + (['...'] if len(names) > 3 else [])
 
 
 def summary(score):
@@ -360,7 +514,7 @@ def summary(score):
     for entry in score.values():
         count[entry['outcome']] = count.get(entry['outcome'], 0) + 1
     text = '%d passed, %d failed, %d later' % tuple(count.get(k, 0) for k in ('passed', 'failed', 'later'))
-    return text + ''.join(', %d %s' % (count[k], k) for k in ('skipped', 'out') if k in count)
+    return text + ''.join(', %d %s' % (count[k], k) for k in ('differs', 'alike', 'skipped', 'out') if k in count)
 
 
 def load(path):
@@ -405,6 +559,8 @@ def main():
     parser.add_argument('--doc')
     parser.add_argument('--timeout', type=float, default=300)
     parser.add_argument('--no-sandbox', action='store_true')
+    parser.add_argument('--lab')
+    parser.add_argument('--missing', action='store_true')
     parser.add_argument('--fast', action='store_true')
     parser.add_argument('target', nargs='*')
     options = parser.parse_args()
@@ -421,22 +577,23 @@ def main():
     known, score = load(known_path), load(score_path)
     logs = os.path.abspath(os.path.join(options.cache, 'logs' if options.bin else 'reference-logs'))
     os.makedirs(logs, exist_ok=True)
-    names = chosen(suite, options.target or TARGETS)
-    if options.fast:
-        names = [n for n in names if known.get(n, {}).get('seconds', 0) < 10]
-    fell = False
+    names = chosen(suite, options.target or (FAST if options.fast else LANGUAGE + MODULES))
+    if options.missing:
+        names = [n for n in names if n not in (score if options.bin else known)]
+    fell, ran = False, {}
     for name in names:
         target = Target(suite, name)
         log = os.path.join(logs, name + '.log')
         work = '/tmp/conformance-%d-%s' % (os.getpid(), name)
         job = dict(target=name, suite=suite, reference=reference, bin=os.path.abspath(options.bin) if options.bin else '',
                    package=package, core=core, version=version, work=work, sandbox=work + '.system' if options.sandboxed else '',
-                   layer=options.layer, ssh='needs/ssh' in target.aliases,
+                   layer=options.layer, ssh='needs/ssh' in target.aliases or name in REMOTE,
                    modules=os.path.join(os.path.dirname(os.path.dirname(suite)), 'support', 'integration', 'plugins', 'modules'))
         before = score.get(name, {}).get('outcome')
         why, code, seconds = skipped(target, options), 0, 0.0
-        if options.bin and not why and known.get(name, {}).get('outcome') in ('failed', 'skipped'):
-            entry = dict(outcome='out', reason=known[name].get('reason', ''))
+        theirs = known.get(name, {})
+        if options.bin and not why and theirs.get('outcome') == 'skipped':
+            entry = dict(outcome='out', reason=theirs.get('reason', ''))
         elif why:
             entry = dict(outcome='skipped', reason=why)
         else:
@@ -445,7 +602,10 @@ def main():
             else:
                 os.mkdir(work)
             try:
-                code, seconds = run_one(job, log, options.timeout)
+                if name in BOOTED:
+                    code, seconds = run_booted(job, options, log)
+                else:
+                    code, seconds = run_one(job, log, options.timeout)
             finally:
                 shutil.rmtree(job['sandbox'] or work, ignore_errors=True)
             plugins = target.plugins()
@@ -455,21 +615,32 @@ def main():
                 entry = dict(outcome='failed', reason='no end after %g s\n%s' % (options.timeout, reason(log)))
             else:
                 entry = dict(outcome='failed', reason=reason(log))
-            if options.bin and entry['outcome'] == 'failed' and plugins:
-                entry.update(outcome='later', plugins=plugins)
+            if options.bin and entry['outcome'] == 'failed':
+                if theirs.get('outcome') == 'failed':
+                    entry['outcome'] = 'alike' if theirs.get('recaps') and theirs['recaps'] == recaps(log) else 'out'
+                elif name in DIFFERS:
+                    entry.update(outcome='differs', log=entry['reason'], reason=DIFFERS[name])
+                elif plugins:
+                    entry.update(outcome='later', plugins=plugins)
+            if not options.bin:
+                entry['recaps'] = recaps(log)
             entry['seconds'] = round(seconds, 1)
-        fell = fell or (before == 'passed' and entry['outcome'] not in ('passed', 'skipped'))
+        fell = fell or (before == 'passed' and entry['outcome'] not in ('passed', 'skipped')) or (
+            options.fast and entry['outcome'] not in ('passed', 'skipped'))
         print('%-34s %s%s' % (name, entry['outcome'], '' if entry['outcome'] in ('passed', 'out') else
                               '  ' + (entry.get('reason') or '').strip().replace('\n', ' | ')[:160]), flush=True)
         mine, path = (score, score_path) if options.bin else (known, known_path)
+        ran[name] = entry
+        if options.fast:
+            continue
         if not options.bin and code is None:  # a slow machine says nothing about the target
             continue
         mine[name] = entry
         save(path, {**load(path), name: entry})
-    print(summary({n: (score if options.bin else known)[n] for n in names if n in (score if options.bin else known)}))
-    if options.doc and options.bin:
+    print(summary(ran))
+    if options.doc and options.bin and not options.fast:
         with open(options.doc, 'w', encoding='utf-8') as f:
-            f.write(table(score, core))
+            f.write(table({n: e for n, e in score.items() if n in chosen(suite, LANGUAGE + MODULES)}, core, suite))
     return 1 if fell else 0
 
 
