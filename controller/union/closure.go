@@ -279,14 +279,18 @@ func (w *walk) collectionName(parts []string, ambiguous, optional bool) error {
 		rel := strings.Join(c[3:], "/")
 		for _, tail := range []string{"/__init__.py", ".py"} {
 			file := filepath.Join(root, filepath.FromSlash(rel+tail))
-			if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() {
-				continue
+			st, err := os.Stat(file)
+			there := err == nil && st.Mode().IsRegular()
+			if !there && !(tail == "/__init__.py" && isDir(filepath.Dir(file))) {
+				continue // a directory is a package, with __init__.py or without
 			}
 			path := strings.Join(c, "/") + tail
 			if _, have := w.extra[path]; have {
 				return nil
 			}
-			if err := w.addFile(path, file); err != nil {
+			if !there {
+				w.add(path, nil)
+			} else if err := w.addFile(path, file); err != nil {
 				return err
 			}
 			for i := 6; i < len(c); i++ {
@@ -295,6 +299,9 @@ func (w *walk) collectionName(parts []string, ambiguous, optional bool) error {
 				}
 			}
 			w.packages(c[:5])
+			if !there {
+				return nil
+			}
 			return w.scan(file, strings.Join(c, "."), tail == "/__init__.py")
 		}
 		if len(c) == 5 { // `from ...plugins.module_utils import x` where x is no file
@@ -305,6 +312,11 @@ func (w *walk) collectionName(parts []string, ambiguous, optional bool) error {
 		return nil
 	}
 	return w.missing(parts, ambiguous, 5)
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
 // packages makes the empty packages down to a collection's module_utils.

@@ -121,10 +121,12 @@ func TestResolve(t *testing.T) {
 		"ansible_collections/n/c/meta/runtime.yml": "plugin_routing:\n  modules:\n    old: {redirect: n.c.act}\n    gone: {tombstone: {removal_version: 2.0.0, warning_text: Use act.}}\n" +
 			"    soon: {redirect: n.c.act, deprecation: {removal_version: 9.0.0, warning_text: Use act.}}\n    loop: {redirect: n.c.pool}\n    pool: {redirect: n.c.loop}\n" +
 			"  module_utils:\n    former: {redirect: n.c.pkg.now}\n",
-		"ansible_collections/n/c/plugins/modules/act.py":               basic + "from ..module_utils.pkg.now import x\nfrom ansible_collections.n.c.plugins.module_utils.former import y\n",
-		"ansible_collections/n/c/plugins/module_utils/pkg/__init__.py": "",
-		"ansible_collections/n/c/plugins/module_utils/pkg/now.py":      "from . import sibling\n",
-		"ansible_collections/n/c/plugins/module_utils/pkg/sibling.py":  "",
+		"ansible_collections/n/c/plugins/modules/act.py":                basic + "from ..module_utils.pkg.now import x\nfrom ansible_collections.n.c.plugins.module_utils.former import y\n",
+		"ansible_collections/n/c/plugins/module_utils/pkg/__init__.py":  "",
+		"ansible_collections/n/c/plugins/module_utils/pkg/now.py":       "from . import sibling\n",
+		"ansible_collections/n/c/plugins/module_utils/pkg/sibling.py":   "",
+		"ansible_collections/n/c/plugins/modules/bare.py":               basic + "from ..module_utils.bare.deep.one import x\nfrom ..module_utils import bare\n",
+		"ansible_collections/n/c/plugins/module_utils/bare/deep/one.py": "",
 	})
 	u := New(Options{Core: core(t), Adjacent: []string{dir + "/library"}, ModuleUtilsPath: []string{dir + "/module_utils"}, Collections: []string{dir}, CacheDir: t.TempDir()})
 	role := Scope{Library: []string{dir + "/role/library"}}
@@ -202,6 +204,13 @@ func TestResolve(t *testing.T) {
 	slices.Sort(want)
 	if d := cmp.Diff(want, paths("n.c.act")); d != "" {
 		t.Error(d)
+	}
+	// A directory of a collection's module_utils is a package without an __init__.py, too.
+	bare := paths("n.c.bare")
+	for _, name := range []string{"bare/__init__.py", "bare/deep/__init__.py", "bare/deep/one.py"} {
+		if !slices.Contains(bare, pre+"module_utils/"+name) {
+			t.Errorf("n.c.bare: %s is not among %q", name, bare)
+		}
 	}
 	paths("may_lack")
 	var missing *ImportError
