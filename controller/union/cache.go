@@ -1,6 +1,8 @@
 package union
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +14,13 @@ import (
 	"volant/stage"
 )
 
-// cacheVersion changes when what is kept per file changes.
-const cacheVersion = 1
+// cacheHead begins the cache's file; it changes when what is kept per file
+// changes.
+const cacheHead = "volant union 2\n"
+
+// maxCached bounds how many files are remembered. Beyond it only those of the
+// present run are kept.
+const maxCached = 20000
 
 // fact is what is known of a file's content, good while size and time stay.
 type fact struct {
@@ -27,38 +34,76 @@ type fact struct {
 	Routing *routing            `json:"r,omitempty"`
 }
 
-// cacheFile is the analysis cache on disk: only speed depends on it.
-type cacheFile struct {
-	Version int              `json:"version"`
-	Files   map[string]*fact `json:"files"`
-}
-
-// cache remembers facts by path.
+// cache remembers facts by path: only speed depends on it. Its file is the head
+// and then, for each path, the path and its record, both with their length in
+// front. A run needs few of the records, so each is decoded when asked for.
 type cache struct {
 	path string
 
-	mu    sync.Mutex // guards what follows
-	files map[string]*fact
-	dirty bool
-	paths map[stage.Hash]string // where a blob's content is
-	bytes map[stage.Hash][]byte // content that is in no file
+	mu      sync.Mutex        // guards what follows
+	records map[string][]byte // not decoded yet
+	files   map[string]*fact
+	dirty   bool
+	paths   map[stage.Hash]string // where a blob's content is
+	texts   map[stage.Hash][]byte // content that is in no file
 }
 
 func openCache(dir string) *cache {
-	c := &cache{files: make(map[string]*fact), paths: make(map[stage.Hash]string), bytes: make(map[stage.Hash][]byte)}
+	c := &cache{files: make(map[string]*fact), paths: make(map[stage.Hash]string), texts: make(map[stage.Hash][]byte)}
 	if dir == "" {
 		return c
 	}
-	c.path = filepath.Join(dir, "union.cbor")
-	b, err := os.ReadFile(c.path)
-	if err != nil {
-		return c
-	}
-	var f cacheFile
-	if cbor.Unmarshal(b, &f) == nil && f.Version == cacheVersion && f.Files != nil {
-		c.files = f.Files
+	c.path = filepath.Join(dir, "union.cache")
+	if b, err := os.ReadFile(c.path); err == nil {
+		c.records = readRecords(b)
 	}
 	return c
+}
+
+// readRecords splits the cache's file; nil when it is none of ours or damaged.
+func readRecords(b []byte) map[string][]byte {
+	b, ok := bytes.CutPrefix(b, []byte(cacheHead))
+	if !ok {
+		return nil
+	}
+	next := func() []byte {
+		n, used := binary.Uvarint(b)
+		if used <= 0 || n > uint64(len(b)-used) {
+			b = nil
+			return nil
+		}
+		piece := b[used : used+int(n)]
+		b = b[used+int(n):]
+		return piece
+	}
+	records := make(map[string][]byte, 4096)
+	for len(b) > 0 {
+		path := next()
+		record := next()
+		if path == nil || record == nil {
+			return nil
+		}
+		records[string(path)] = record
+	}
+	return records
+}
+
+// known is what is remembered of a path, nil for nothing. The caller holds mu.
+func (c *cache) known(path string) *fact {
+	if f := c.files[path]; f != nil {
+		return f
+	}
+	record, ok := c.records[path]
+	if !ok {
+		return nil
+	}
+	delete(c.records, path)
+	f := new(fact)
+	if cbor.Unmarshal(record, f) != nil {
+		return nil
+	}
+	c.files[path] = f
+	return f
 }
 
 // save writes the cache when it changed.
@@ -68,9 +113,22 @@ func (c *cache) save() error {
 	if c.path == "" || !c.dirty {
 		return nil
 	}
-	b, err := cbor.Marshal(cacheFile{cacheVersion, c.files})
-	if err != nil {
-		return fmt.Errorf("writing the union's cache: %w", err)
+	b := []byte(cacheHead)
+	put := func(path string, record []byte) {
+		b = append(binary.AppendUvarint(b, uint64(len(path))), path...)
+		b = append(binary.AppendUvarint(b, uint64(len(record))), record...)
+	}
+	for path, f := range c.files {
+		record, err := cbor.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("writing the union's cache: %w", err)
+		}
+		put(path, record)
+	}
+	if len(c.files)+len(c.records) <= maxCached {
+		for path, record := range c.records {
+			put(path, record)
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return fmt.Errorf("writing the union's cache: %w", err)
@@ -101,7 +159,7 @@ func (c *cache) file(path string) (*fact, error) {
 		return nil, fmt.Errorf("reading %s: not a file of usable size", path)
 	}
 	c.mu.Lock()
-	f := c.files[path]
+	f := c.known(path)
 	c.mu.Unlock()
 	if f != nil && f.Size == st.Size() && f.ModTime == st.ModTime().UnixNano() {
 		c.mu.Lock()
@@ -189,7 +247,7 @@ func (c *cache) routing(path string) (*routing, error) {
 func (c *cache) generated(b []byte) stage.ManifestFile {
 	h := stage.HashBytes(b)
 	c.mu.Lock()
-	c.bytes[h] = b
+	c.texts[h] = b
 	c.mu.Unlock()
 	return stage.ManifestFile{Hash: h, Size: int64(len(b))}
 }

@@ -128,7 +128,7 @@ func (u *Union) buildBase() (*stage.Manifest, error) {
 // fs.ErrNotExist.
 func (u *Union) Open(h stage.Hash) (io.ReadCloser, error) {
 	u.cache.mu.Lock()
-	b, inMemory := u.cache.bytes[h]
+	b, inMemory := u.cache.texts[h]
 	path, onDisk := u.cache.paths[h]
 	u.cache.mu.Unlock()
 	switch {
