@@ -1,40 +1,59 @@
 #!/usr/bin/env bash
-# bench.sh: one playbook on two real systemd hosts (root), converged, with volant and with ansible-core
-# side by side in one run: medians and ratios, also as JSON in dist/bench.json.
+# bench.sh [SECTION...]: volant beside ansible-core 2.19 with pipelining, without, and with Mitogen, on the same two
+# systemd hosts (root): everything docs/PERFORMANCE.md quotes, in one run. Text on standard output, JSON in
+# dist/bench.json. Sections: roles cold modules community budget memory many fleet first; default: all.
 #
-#   PLAYBOOK=site.yml INVENTORY=hosts  another playbook, and other hosts than a lab's
-#   RUNS=3                             timed runs of each
-# Without PLAYBOOK: the four roles geerlingguy.security, nginx, git and pip where ansible-galaxy can
-# fetch them, else bench/modules.yml.
+#   PLAYBOOK=site.yml     another playbook than the four public roles, or bench/modules.yml where they cannot be fetched
+#   ANSIBLE_ROLES_PATH    where the four roles are, if they are
+#   RUNS=3                timed runs of each contender
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export PATH=$PWD/bin:$PATH ANSIBLE_NOCOLOR=1
-reference=$PWD/.cache/reference
-export VOLANT_ANSIBLE_CORE=${VOLANT_ANSIBLE_CORE:-$reference}
+cache=$PWD/.cache
+export VOLANT_ANSIBLE_CORE=${VOLANT_ANSIBLE_CORE:-$cache/reference}
+export BENCH_ANSIBLE=$VOLANT_ANSIBLE_CORE/bin/ansible-playbook
 mkdir -p dist
-if [ -z "${INVENTORY:-}" ]; then
-  lab=$(mktemp -d "${TMPDIR:-/tmp}/volant-bench.XXXXXX")
-  trap 'volant-lab down --dir "$lab/lab" >/dev/null 2>&1 || true; rm -rf "$lab"' EXIT
-  volant-lab systemd up --hosts 2 --dir "$lab/lab"
-  INVENTORY=$lab/lab/inventory.ini
-  export VOLANT_STATE_DIR=$lab/state
-fi
 if [ -z "${PLAYBOOK:-}" ]; then
-  roles=.cache/roles
-  PLAYBOOK=bench/modules.yml
-  if [ -d $roles/geerlingguy.pip ] || timeout 60 "$reference/bin/ansible-galaxy" role install -p $roles \
-    geerlingguy.security,3.0.2 geerlingguy.nginx,3.3.1 geerlingguy.git,3.0.1 geerlingguy.pip,3.1.2 >/dev/null 2>&1; then
-    PLAYBOOK=$roles/site.yml
-    cat >$roles/site.yml <<'END'
+  roles=(geerlingguy.security,3.0.2 geerlingguy.nginx,3.3.1 geerlingguy.git,3.0.1 geerlingguy.pip,3.1.2)
+  where=${ANSIBLE_ROLES_PATH:-$cache/roles}
+  if [ -d "$where/geerlingguy.pip" ] || timeout 60 "$VOLANT_ANSIBLE_CORE/bin/ansible-galaxy" role install -p "$where" "${roles[@]}" >/dev/null 2>&1; then
+    export ANSIBLE_ROLES_PATH=$where PLAYBOOK=$cache/roles.yml
+    cat >"$PLAYBOOK" <<'END'
 - hosts: all
   become: true
   vars: {security_ssh_permit_root_login: prohibit-password}
   roles: [geerlingguy.security, geerlingguy.nginx, geerlingguy.git, geerlingguy.pip]
 END
+  else
+    echo "the four roles cannot be fetched: bench/modules.yml stands in for them" >&2
+    export PLAYBOOK=bench/modules.yml
   fi
 fi
-export ANSIBLE_ROLES_PATH=${ANSIBLE_ROLES_PATH:-$(dirname "$PLAYBOOK")}
-echo "== converging pass with volant: $PLAYBOOK"
-time volant playbook -i "$INVENTORY" "$PLAYBOOK" | tail -n 4
-echo "== converged passes"
-volant bench -i "$INVENTORY" --ansible "$reference/bin/ansible-playbook" --runs "${RUNS:-3}" --json dist/bench.json "$PLAYBOOK"
+# Mitogen in an environment of its own, with the same ansible-core.
+mitogen=$cache/mitogen
+if [ ! -x "$mitogen/bin/ansible-playbook" ]; then
+  python=$("$VOLANT_ANSIBLE_CORE/bin/python" -c 'import sys; print(sys.base_prefix)')/bin/python3
+  if ! { "$python" -m venv "$mitogen" && "$mitogen/bin/pip" install -q --disable-pip-version-check ansible-core==2.19.12 mitogen==0.3.54; } >&2; then
+    echo "Mitogen cannot be installed: it is not compared" >&2
+    rm -rf "$mitogen"
+  fi
+fi
+if [ -x "$mitogen/bin/ansible-playbook" ]; then export BENCH_MITOGEN=$mitogen/bin/ansible-playbook; fi
+# community.general and ansible.posix, from the ansible package of the reference's release.
+collections=$cache/collections
+if [ -z "${ANSIBLE_COLLECTIONS_PATH:-}" ]; then
+  if [ ! -d "$collections/ansible_collections/community/general" ]; then
+    wheel=$(mktemp -d)
+    if python3 -m pip download -q --disable-pip-version-check --no-deps --ignore-requires-python -d "$wheel" 'ansible==12.*' >&2; then
+      python3 - "$wheel"/ansible-*.whl "$collections" <<'END'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z:
+    z.extractall(sys.argv[2], [n for n in z.namelist() if n.startswith(('ansible_collections/community/general/', 'ansible_collections/ansible/posix/')) and '/tests/' not in n])
+END
+    else
+      echo "community.general cannot be fetched: its modules are not measured" >&2
+    fi
+    rm -rf "$wheel"
+  fi
+  if [ -d "$collections" ]; then export ANSIBLE_COLLECTIONS_PATH=$collections; fi
+fi
+python3 scripts/bench.py "$@" | tee dist/bench.txt

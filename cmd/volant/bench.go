@@ -27,6 +27,7 @@ type benchOptions struct {
 	Inventory   []string      `short:"i" sep:"none" required:"" help:"Inventory, as for volant playbook."`
 	Runs        int           `default:"3" help:"Timed runs of each contender, after one that is not timed."`
 	Ansible     string        `help:"ansible-playbook to compare with; default: the one on PATH."`
+	Mitogen     string        `help:"ansible-playbook of an installation that has Mitogen; default: --ansible's, where it has."`
 	Only        []string      `help:"Contenders to run: volant, pipelining, plain, mitogen."`
 	Extra       []string      `name:"arg" sep:"none" help:"Further argument for every contender, such as --arg=--limit=web."`
 	JSON        string        `help:"Write every time and the ratios as JSON to this file."`
@@ -39,13 +40,16 @@ type contender struct {
 	Name string
 	argv []string
 	env  []string
+
+	optional bool // that it cannot run the playbook at all is said, and is no error
 }
 
 // benchResult is what one contender did.
 type benchResult struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version"`
-	Seconds []float64 `json:"seconds"` // timed runs, in order
+	Seconds []float64 `json:"seconds"`     // timed runs, in order
+	CPU     []float64 `json:"cpu_seconds"` // of the controller's processes in each
 	Median  float64   `json:"median_seconds"`
 	Ratio   float64   `json:"times_volant"` // its median over volant's
 	Exit    int       `json:"exit_code"`
@@ -70,6 +74,10 @@ func benchMain(ctx context.Context, p *process, args []string) error {
 	var results []benchResult
 	for _, c := range contenders {
 		r, err := benchOne(ctx, p, &opt, c)
+		if err != nil && c.optional {
+			fmt.Fprintf(p.stderr, "volant bench: %s is not compared: %v\n", c.Name, err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -137,13 +145,17 @@ func findContenders(ctx context.Context, opt *benchOptions) (list []contender, s
 		list = append(list, contender{Name: "ansible-core", argv: argv, env: []string{"ANSIBLE_PIPELINING=False"}})
 	}
 	if wanted("mitogen") {
-		dir, err := mitogen(ctx, ansible)
+		with := ansible
+		if opt.Mitogen != "" {
+			with = opt.Mitogen
+		}
+		dir, err := mitogen(ctx, with)
 		if err != nil {
 			skipped = append(skipped, "Mitogen is not compared: "+err.Error())
 		} else {
 			list = append(list, contender{
-				Name: "ansible-core, Mitogen", argv: argv,
-				env: []string{"ANSIBLE_STRATEGY_PLUGINS=" + dir, "ANSIBLE_STRATEGY=mitogen_linear"},
+				Name: "ansible-core, Mitogen", argv: append([]string{with}, common...),
+				env: []string{"ANSIBLE_STRATEGY_PLUGINS=" + dir, "ANSIBLE_STRATEGY=mitogen_linear"}, optional: true,
 			})
 		}
 	}
@@ -197,6 +209,7 @@ func benchOne(ctx context.Context, p *process, opt *benchOptions, c contender) (
 		}
 		if i > 0 {
 			r.Seconds = append(r.Seconds, took.Seconds())
+			r.CPU = append(r.CPU, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 		}
 	}
 	r.Median = median(r.Seconds)
@@ -245,7 +258,7 @@ func compareBench(results []benchResult) (same bool) {
 
 func printBench(w io.Writer, results []benchResult) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "contender\tmedian\tfastest\tslowest\tvolant is\trecap")
+	fmt.Fprintln(t, "contender\tmedian\tfastest\tslowest\tcontroller CPU\tvolant is\trecap")
 	for i, r := range results {
 		ratio := fmt.Sprintf("%.1f times faster", r.Ratio)
 		if i == 0 {
@@ -255,7 +268,7 @@ func printBench(w io.Writer, results []benchResult) error {
 		if !r.Same {
 			recap = "DIFFERS"
 		}
-		fmt.Fprintf(t, "%s\t%.3f s\t%.3f s\t%.3f s\t%s\t%s\n", r.Name, r.Median, slices.Min(r.Seconds), slices.Max(r.Seconds), ratio, recap)
+		fmt.Fprintf(t, "%s\t%.3f s\t%.3f s\t%.3f s\t%.3f s\t%s\t%s\n", r.Name, r.Median, slices.Min(r.Seconds), slices.Max(r.Seconds), median(r.CPU), ratio, recap)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -261,15 +261,28 @@ func (u *Union) inLibrary(dir, name string) string {
 	if path := u.inDir(dir, name); path != "" {
 		return path
 	}
-	for _, pattern := range []string{"*", "*/*"} {
-		subdirs, _ := filepath.Glob(filepath.Join(dir, pattern))
-		for _, d := range subdirs {
-			if path := u.inDir(d, name); path != "" {
-				return path
-			}
+	for _, d := range u.below(dir) {
+		if path := u.inDir(d, name); path != "" {
+			return path
 		}
 	}
 	return ""
+}
+
+// below lists what is in a library directory and one level deeper. It is
+// looked at once a run: every task of every host asks.
+func (u *Union) below(dir string) []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list, ok := u.subdirs[dir]
+	if !ok {
+		for _, pattern := range []string{"*", "*/*"} {
+			found, _ := filepath.Glob(filepath.Join(dir, pattern))
+			list = append(list, found...)
+		}
+		u.subdirs[dir] = list
+	}
+	return list
 }
 
 // inDir finds the file of a module name in one directory: with any extension,

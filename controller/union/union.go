@@ -26,9 +26,11 @@ type Union struct {
 	baseHas  map[string]bool // paths in base
 	baseErr  error
 
-	mu    sync.Mutex // guards built and dirs
+	mu    sync.Mutex // guards built, dirs and subdirs
 	built map[buildKey]*built
 	dirs  map[string]map[string]string // library directory -> name -> file
+
+	subdirs map[string][]string // library directory -> what may be a library within it
 }
 
 type buildKey struct {
@@ -46,7 +48,7 @@ type built struct {
 
 // New returns a Union for the installed core. It reads only its cache.
 func New(opt Options) *Union {
-	return &Union{opt: opt, cache: openCache(opt.CacheDir), built: make(map[buildKey]*built), dirs: make(map[string]map[string]string)}
+	return &Union{opt: opt, cache: openCache(opt.CacheDir), built: make(map[buildKey]*built), dirs: make(map[string]map[string]string), subdirs: make(map[string][]string)}
 }
 
 // Core returns the core the union was made for.
