@@ -170,7 +170,7 @@ def modules():
             ways = {w for t in doc['tasks'] for w in t['ways']}
             r[path] = {'task_ms': statistics.median(each), 'host_ms': statistics.median(host), 'agent_cpu_ms': agent, 'controller_cpu_ms': cpu * 1000 / count,
                        'overhead_ms': statistics.median(a['wall'] * 1000 - a['seconds']['host'] * 1000 for a in doc['tasks']), 'ways': sorted(ways)}
-    XX
+        count = max(1, TASKS // 10)
         pb = play('module-%s-reference' % name, [task] * count, head)
         empty = play('module-empty', [], head)
         base = run([REFERENCE, '-i', LAB.inventory, '--limit', 'h1', empty], {'ANSIBLE_PIPELINING': 'True'})[0]
