@@ -126,3 +126,73 @@ Architecture: all
 		t.Error("a package that left its configuration is known, text of a description is not")
 	}
 }
+
+// systemctlState is a systemctl over files: it stands for systemd to both
+// modules, so that every argument set may change units.
+const systemctlState = `mkdir -p bin units; cat >bin/systemctl <<'X'
+#!/bin/sh
+d=$(dirname "$(dirname "$0")")/units
+while :; do case "$1" in --user|--global|--no-block|--force) shift;; *) break;; esac; done
+u=$2; [ "$1" = disable ] || [ "$1" = enable ] && u=$2
+f=$d/${u%.service}
+case "$1" in
+daemon-reload|daemon-reexec) [ -e $d/noreload ] && { echo "no bus" >&2; exit 1; }; exit 0;;
+show) if [ -e $f ]; then . $f; else load=not-found active=inactive enabled=; fi
+  printf 'Id=%s.service\nLoadState=%s\nActiveState=%s\nUnitFileState=%s\nExecStart={ path=/bin/x ; argv[]=/bin/x ; }\nDescription=a = b\n' "${u%.service}" $load $active $enabled;;
+is-enabled) if [ -e $f ]; then . $f; echo $enabled; [ $enabled = enabled -o $enabled = static ]; exit; fi; echo "Failed to get unit file state" >&2; exit 1;;
+is-active) . $f; echo $active;;
+list-unit-files|"") exit 0;;
+start|restart|reload) . $f; [ $load = bad ] && { echo "Job failed." >&2; exit 1; }; sed -i s/active=.*/active=active/ $f;;
+stop) sed -i s/active=.*/active=inactive/ $f;;
+enable) [ -e $f ] || { echo "no unit" >&2; exit 1; }; sed -i s/enabled=.*/enabled=enabled/ $f; echo "Created symlink." >&2;;
+disable) sed -i s/enabled=.*/enabled=disabled/ $f;;
+mask) sed -i "s/enabled=.*/enabled=masked/; s/load=.*/load=masked/" $f;;
+unmask) sed -i "s/enabled=.*/enabled=disabled/; s/load=.*/load=loaded/" $f;;
+esac
+X
+chmod 755 bin/systemctl
+unit() { printf 'load=%s\nactive=%s\nenabled=%s\n' $2 $3 $4 >units/$1; }
+unit up loaded active enabled; unit down loaded inactive disabled; unit odd loaded activating static; unit masked masked inactive masked
+unit failing bad inactive disabled; unit ending loaded deactivating enabled; unit runtime loaded active enabled-runtime; unit ind loaded active indirect
+`
+
+func TestSystemdIsThePythonModule(t *testing.T) {
+	d := newDiffer(t)
+	d.env = append(d.env, "PATH="+d.dir+"/bin:/usr/bin:/bin")
+	setup := shell(systemctlState)
+	var cases []diffCase
+	add := func(name string, kv ...any) {
+		cases = append(cases, diffCase{name: name, args: value.DictOf(kv...), setup: setup})
+	}
+	for _, unit := range []string{"up", "down", "odd", "masked", "failing", "ending", "runtime", "ind", "none", "up.service"} {
+		for _, state := range []string{"started", "stopped", "restarted", "reloaded"} {
+			add(unit+" "+state, "name", unit, "state", state)
+		}
+		add(unit+" enabled", "name", unit, "enabled", true)
+		add(unit+" disabled", "name", unit, "enabled", false)
+		add(unit+" masked", "name", unit, "masked", true)
+		add(unit+" unmasked", "name", unit, "masked", false)
+	}
+	if !everyCase { // a fifth of them
+		kept := cases[:0]
+		for i, c := range cases {
+			if i%5 == 0 {
+				kept = append(kept, c)
+			}
+		}
+		cases = kept
+	}
+	add("all at once", "name", "down", "state", "started", "enabled", true, "masked", false, "daemon_reload", true)
+	add("reload only", "daemon_reload", true)
+	add("reexec only", "daemon_reexec", true)
+	add("user's", "name", "up", "state", "started", "scope", "user")
+	add("not waiting, force", "name", "down", "state", "started", "no_block", true, "force", true, "enabled", true)
+	add("glob", "name", "up*", "state", "started")
+	add("quotes", "name", "a'b", "state", "started")
+	cases[len(cases)-1].handBack = true
+	add("nothing", "name", "up")
+	add("no name", "state", "started")
+	add("bad state", "name", "up", "state", "running")
+	cases = append(cases, diffCase{name: "reload fails", args: value.DictOf("daemon_reload", true), setup: all(setup, shell(": >units/noreload"))})
+	d.test(t, "systemd_service", cases)
+}

@@ -35,6 +35,7 @@ var Table = map[string]Module{
 	"systemd":         native(systemd, systemdRules),
 	"tempfile":        native(tempfile),
 	"systemd_service": native(systemd, systemdRules),
+	"unarchive":       native(unarchive, exclusive("include", "exclude"), unsafeWritesRule),
 	"user":            userModule,
 	"wait_for":        native(waitFor, waitForRule),
 }
