@@ -51,6 +51,7 @@ var Coverage = map[string]struct{ Native, Back string }{
 	"service_facts":                {"systemd and init scripts", "other init systems"},
 	"tempfile":                     {"everything but the right column", "directories that are not writable or not absolute"},
 	"unarchive":                    {"archives of tar: plain, gzip, bzip2, xz, zstd", "zip; downloads; a dest that is not absolute; names that tar quotes; archives that cannot be listed; SELinux on"},
+	"debconf":                      {"questions, and answers that are texts or truths", "passwords; lists; names that need quoting"},
 	"user":                         {"everything", "local; seuser; a key with a passphrase; users that are not in files; BusyBox"},
 	"wait_for":                     {"a port, a path, or only time", "search_regex; drained"},
 }

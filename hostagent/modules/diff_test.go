@@ -268,7 +268,7 @@ func (d *differ) state(t *testing.T) []string {
 	return out
 }
 
-var gitOwn = regexp.MustCompile(`^/[a-z0-9]+/\.git/(index|FETCH_HEAD|ORIG_HEAD|logs|objects|packed-refs)`)
+var gitOwn = regexp.MustCompile(`^/[a-z0-9]+/\.git/(.*/)?(index|FETCH_HEAD|ORIG_HEAD|logs|objects|packed-refs)`)
 
 func (d *differ) lines(v any) []string {
 	out := flat(v)

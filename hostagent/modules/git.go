@@ -249,8 +249,12 @@ func (g *checkout) update(before string) (Result, error) {
 	if err := g.change(); err != nil {
 		return nil, err
 	}
-	if exists(filepath.Join(g.dest, ".gitmodules")) && a.Recursive {
-		return nil, fail("The new version has submodules, which it had not before; run the task once more.")
+	within, err := g.submodules()
+	if err != nil {
+		return nil, err
+	}
+	if within {
+		res.Set("submodules_changed", true)
 	}
 	head, err := g.ask("rev-parse", "HEAD")
 	if err != nil {
@@ -258,7 +262,7 @@ func (g *checkout) update(before string) (Result, error) {
 	}
 	after := strings.TrimRight(string(head.stdout), "\n")
 	res.Set("after", after)
-	if before == after && !mods && !moved {
+	if before == after && !mods && !moved && !within {
 		return res, nil
 	}
 	res.Set("changed", true)
@@ -466,6 +470,51 @@ func (g *checkout) change() error {
 		return fail("Failed to checkout "+v, "stdout", string(r.stdout), "stderr", string(r.stderr), "rc", int64(r.rc), "cmd", g.bin+" "+strings.Join(last, " "))
 	}
 	return nil
+}
+
+// submodules brings in those that the new version has; the old one had none.
+func (g *checkout) submodules() (bool, error) {
+	b, err := os.ReadFile(filepath.Join(g.dest, ".gitmodules"))
+	if err != nil || !g.a.Recursive {
+		return false, nil
+	}
+	missing := false
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if _, path, ok := strings.Cut(line, "="); ok && strings.HasPrefix(line, "path") {
+			missing = missing || !exists(filepath.Join(g.dest, strings.TrimSpace(path), ".git"))
+		}
+	}
+	if !missing {
+		if _, err := g.need("submodule", "foreach", g.bin, "fetch"); err != nil {
+			return false, err
+		}
+		r, err := g.need("submodule", "status")
+		if err != nil {
+			return false, err
+		}
+		for _, l := range python.SplitLines(string(r.stdout)) {
+			missing = missing || !strings.HasPrefix(l, " ")
+		}
+		if !missing {
+			return false, nil
+		}
+	}
+	if _, err := g.need("submodule", "sync"); err != nil {
+		return false, err
+	}
+	words := []string{"submodule", "update", "--init", "--recursive"}
+	if g.a.Force {
+		words = append(words, "--force")
+	}
+	r, err := g.ask(words...)
+	if err != nil {
+		return false, err
+	}
+	if r.rc != 0 {
+		return false, fail("Failed to init/update submodules: " + string(r.stdout) + string(r.stderr))
+	}
+	return true, nil
 }
 
 // afterChange makes a failure of a hand-back that comes too late.

@@ -18,6 +18,7 @@ func TestGitIsThePythonModule(t *testing.T) {
 	}
 	d := newDiffer(t)
 	d.gitState = true
+	d.env = append(d.env, "GIT_ALLOW_PROTOCOL=file")
 	d.test(t, "git", []diffCase{
 		{name: "up to date", args: arg(), setup: clone},
 		{name: "path as repo", args: arg("repo", "@D/up"), setup: clone},
@@ -48,6 +49,7 @@ func TestGitIsThePythonModule(t *testing.T) {
 	d.test(t, "git", []diffCase{
 		{name: "new commits", args: arg(), setup: ahead},
 		{name: "new commits, branch", args: arg("version", "main"), setup: ahead},
+		{name: "new submodule", args: arg(), setup: all(clone, shell(id+`git init -q -b main sub; cd sub; echo s >s; git add s; git commit -qm s; cd ../up; export GIT_ALLOW_PROTOCOL=file; git submodule -q add "file://$PWD/../sub" sub; git commit -qm sub`)), once: true},
 		{name: "other branch, no diff", args: arg("version", "dev"), setup: clone},
 	})
 	d.noDiff = false

@@ -14,6 +14,7 @@ var Table = map[string]Module{
 	"command":         commandModule,
 	"copy":            native(copyModule, unsafeWritesRule),
 	"cron":            native(cron, exclusive("insertafter", "insertbefore")),
+	"debconf":         native(debconf, debconfRules),
 	"file":            native(fileModule, unsafeWritesRule),
 	"find":            native(find),
 	"get_url":         native(getURL, unsafeWritesRule),
