@@ -147,7 +147,7 @@ def cold():
 MODULES = {
     'ping': 'ping:', 'command': 'command: /bin/true', 'stat': 'stat: {path: /etc/passwd}',
     'copy': 'copy: {content: "x\\n", dest: /srv/bench-copy, mode: "0644"}',
-    'template': 'template: {src: "%s/bench/templates/service.conf.j2", dest: /srv/bench-template, mode: "0644"}' % ROOT,
+    'template': 'template: {src: service.conf.j2, dest: /srv/bench-template, mode: "0644"}',
     'lineinfile': 'lineinfile: {path: /srv/bench-copy, line: x}', 'file': 'file: {path: /srv/bench-copy, mode: "0644"}',
     'apt': 'apt: {name: [sudo, ca-certificates], state: present}', 'systemd': 'systemd: {name: ssh, state: started, enabled: true}',
     'setup': 'setup:',
@@ -156,7 +156,9 @@ MODULES = {
 
 def modules():
     """100 tasks of each on one host: what the host works, and what the engine adds."""
-    head, rows, out = '  become: true\n  vars: {root: /srv}\n', [], {}
+    head, rows, out = '  become: true\n', [], {}
+    with open(SCRATCH + '/service.conf.j2', 'w') as f:
+        f.write('# of {{ inventory_hostname }}\n{% for n in range(20) %}\nkey{{ n }} = {{ "on" if n is even else "off" }}\n{% endfor %}\n')
     for name, task in MODULES.items():
         r = out[name] = {}
         for path, env, count in (('native', {}, TASKS), ('python', {'VOLANT_NATIVE_MODULES': 'false', 'VOLANT_FACTS': 'python'}, TASKS if name != 'setup' else TASKS // 5)):
@@ -255,13 +257,13 @@ def memory():
         for pid in filter(str.isdigit, os.listdir('/proc')):
             try:
                 args = open('/proc/%s/cmdline' % pid).read()
-                if '/python/server.py' in args and 'volant-agent' in args:
+                if re.search(r'volant[^\0]*python/server\.py', args):
                     pss[pid] = int(re.search(r'Pss: *(\d+)', open('/proc/%s/smaps_rollup' % pid).read()).group(1)) / 1e3
             except (OSError, AttributeError):
                 continue
         rows.append([label, after, rss('volant-agent'), len(pss) // 2, sum(pss.values()) / 2])
-    rows[0][-1:] = [within('idle agent', rows[0][2], 20, 'MB')]
-    table('memory of one host, MB', ['what', 'agent after the run', 'agent idle', 'Python servers', 'their memory (PSS)'], rows)
+    note = within('idle agent', rows[0][2], 20, 'MB')
+    table('memory of one host, MB (idle agent: %s)' % note, ['what', 'agent after the run', 'agent idle', 'Python servers', 'their memory (PSS)'], rows)
     RESULTS['memory'] = [dict(zip(('what', 'after_mb', 'idle_mb', 'servers', 'servers_mb'), r)) for r in rows]
     RESULTS['sizes'] = {f: os.path.getsize('bin/' + f) for f in ('volant', 'volant-agent')}
     table('sizes', ['binary', 'MB'], [[k, v / 1e6] for k, v in RESULTS['sizes'].items()])
