@@ -123,7 +123,7 @@ func (p *process) useConfig(file string) error {
 // page shows text through the pager when standard output is a terminal.
 func (p *process) page(ctx context.Context, c *config.Config, d *events.Display, text string) error {
 	pager := c.String("PAGER")
-	f, ok := p.stdout.(*os.File)
+	f, ok := p.direct().(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || pager == "" {
 		d.Print(text, "")
 		return nil

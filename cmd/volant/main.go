@@ -34,6 +34,7 @@ type process struct {
 	args           []string
 	stdin          *os.File
 	stdout, stderr io.Writer
+	out            *outlet // what stdout is, where it is the process's own
 	getenv         func(string) (string, bool)
 	dir, home      string
 	color          bool // standard output is a terminal
@@ -132,7 +133,11 @@ func run(argv []string) int {
 		<-signals
 		os.Exit(codeInterrupted)
 	}()
-	p := &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.LookupEnv, tty: controlling}
+	// A pipe that nobody reads is found out by writing to it; whatever is run
+	// from here has the signal's default again.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	p := &process{stdin: os.Stdin, stderr: os.Stderr, getenv: os.LookupEnv, tty: controlling, out: &outlet{f: os.Stdout, cancel: cancel}}
+	p.stdout = p.out
 	p.dir, _ = os.Getwd()
 	p.home, _ = os.UserHomeDir()
 	p.color, p.width = terminal(os.Stdout)
@@ -154,10 +159,10 @@ func run(argv []string) int {
 	switch sub {
 	case "--version", "version":
 		fmt.Fprintln(p.stdout, versionText())
-		return 0
+		return p.code(ctx, nil)
 	case "-h", "--help":
 		usage(p.stdout)
-		return 0
+		return p.code(ctx, nil)
 	case "help":
 		return p.code(ctx, helpMain(ctx, p, args))
 	}
@@ -187,6 +192,12 @@ func (p *process) code(ctx context.Context, err error) int {
 		f *fault.Error
 		b *fault.Bug
 	)
+	if p.out != nil {
+		if failed := p.out.failed(); failed != nil {
+			p.show(failed)
+			return codeError
+		}
+	}
 	switch {
 	case err == nil:
 		return 0

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -246,6 +247,7 @@ func (j *project) passwordScript(ctx context.Context, path string) ([]byte, erro
 	j.display.Verbose(4, "The password file "+path+" is a script.")
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, path)
+	cmd.WaitDelay = time.Second // for what the program started
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = j.stdin, &out, &errs, j.dir
 	err := cmd.Run()
 	var failed *exec.ExitError

@@ -199,6 +199,9 @@ func (j *project) load(ctx context.Context, sources []string) error {
 	}
 	inv, err := inventory.Load(ctx, sources, j.inventoryOptions())
 	j.inv = inv
+	if ctx.Err() != nil { // what was interrupted is not an inventory that is wrong
+		return ctx.Err()
+	}
 	return err
 }
 

@@ -55,8 +55,8 @@ func (j *project) transports(_ context.Context, dir string, m *meter, k *keeper)
 		Reconnect: time.Duration(j.config.Int("VOLANT_RECONNECT")) * time.Second,
 		MaxResult: uint64(max(0, j.config.Int("VOLANT_MAX_RESULT"))),
 		Metrics:   m.controller(), Log: j.debugLog(),
-		Warn:      func(text string) { j.display.Warning(errors.New(text)) },
-		Local:     func(context.Context) (session.Conn, error) { return t.session(j, dir) },
+		Warn:  func(text string) { j.display.Warning(errors.New(text)) },
+		Local: func(context.Context) (session.Conn, error) { return t.session(j, dir) },
 	}
 	if k != nil && k.header != nil {
 		cfg.Run, cfg.SessionKey = k.header.Run, k.header.SessionKey

@@ -39,7 +39,7 @@ const maxVaultFile = 1 << 30
 // read returns a file's bytes; shown is its name in messages.
 func (r *vaultRun) read(name, shown string) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(io.LimitReader(r.p.stdin, maxVaultFile))
+		return io.ReadAll(io.LimitReader(r.p.asking().lines, maxVaultFile))
 	}
 	path := r.path(name)
 	if st, err := os.Stat(path); err == nil && st.Size() > maxVaultFile {
@@ -139,7 +139,7 @@ func (r *vaultRun) withEditor(ctx context.Context, name string, text []byte) (ed
 	defer overwrite(path)
 	words := append(strings.Fields(r.c.String("EDITOR")), path)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the operator's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.p.stdin, r.p.stdout, r.p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.p.stdin, r.p.direct(), r.p.stderr
 	var status *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &status) {
 		return nil, plainError("Unable to execute the command \"%s\": %s", strings.Join(words, " "), pythonError(err, words[0]))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -48,12 +49,17 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// scriptGrace is how long what a script started may keep its output open once
+// the script was ended.
+const scriptGrace = time.Second
+
 // runScript runs a script and returns what it printed, and the hint that
 // errors about it carry.
 func runScript(ctx context.Context, path string, args ...string) (out []byte, stderr, help string, err error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	stdout, errors2 := &output{limit: maxScriptOutput}, &output{limit: 1 << 20}
 	cmd.Stdout, cmd.Stderr = stdout, errors2
+	cmd.WaitDelay = scriptGrace
 	err = cmd.Run()
 	stderr = errors2.String()
 	if stderr != "" && !strings.HasSuffix(stderr, "\n") {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"volant/controller/fault"
 	"volant/wire/value"
@@ -193,6 +194,7 @@ func runScript(ctx context.Context, path, source, id string, sink fault.Sink) ([
 	stem := strings.TrimSuffix(source, filepath.Ext(source))
 	client := strings.HasSuffix(stem, "-client")
 	cmd := exec.CommandContext(ctx, path)
+	cmd.WaitDelay = time.Second // for what the program started
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &limited{b: &stdout}, os.Stderr
 	kind := "script"
