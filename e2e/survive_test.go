@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -189,6 +191,98 @@ func (l *lab) eventually(host, cmd, want string, limit time.Duration) {
 		}
 		if time.Now().After(end) {
 			l.t.Fatalf("%s on %s still prints %q", cmd, host, out)
+		}
+	}
+}
+
+// TestResume: a controller that is killed in the middle of a run goes on where
+// it stood; nothing runs twice. What changed since is named, and a run that
+// ended says so.
+func TestResume(t *testing.T) {
+	l := newLab(t, "process", "2")
+	ran := filepath.Join(l.home, "ran")
+	site := l.file("site.yml", `
+- hosts: all
+  gather_facts: false
+  vars_files: [vars.yml]
+  tasks:
+    - set_fact: {token: "{{ 100000 | random }}"}
+    - shell: echo "{{ inventory_hostname }} {{ item }}" >> `+ran+`; sleep 0.4; echo {{ item }} {{ token }}
+      loop: [1, 2, 3, 4]
+      register: loop
+      notify: said
+    - command: echo {{ secret }}
+      no_log: true
+    - assert: {that: "(loop.results | map(attribute='stdout'))[0] == '1 ' ~ token"}
+  handlers:
+    - name: said
+      shell: echo "{{ inventory_hostname }} handler {{ token }}" >> `+ran+`
+`)
+	vars := l.file("vars.yml", "secret: sesame\n")
+	kill := func(lines int) {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(l.bin, "volant"), "playbook", "-i", l.inventory(), site)
+		cmd.Env, cmd.Dir = l.env, l.home
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			b, _ := os.ReadFile(ran)
+			if strings.Count(string(b), "\n") >= lines {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("nothing runs")
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	for _, lines := range []int{1, 4, 7, 8, 9} {
+		_ = os.Remove(ran)
+		kill(lines)
+		if out, code := l.run(time.Minute, "volant", "runs"); code != 0 || !strings.Contains(out, "broken off") {
+			t.Fatalf("%d: %s", code, out)
+		}
+		l.file("vars.yml", "secret: other\n")
+		out, code := l.run(time.Minute, "volant", "playbook", "--resume", "last")
+		l.want(out, code, 1, vars+" is not what it was")
+		l.file("vars.yml", "secret: sesame\n")
+		out, code = l.run(2*time.Minute, "volant", "playbook", "--resume", "last")
+		l.want(out, code, 0, "failed=0", "unreachable=0")
+		for host, counts := range recap(out) {
+			if !strings.HasPrefix(counts, "ok=5 changed=3") {
+				t.Errorf("killed after %d: %s counts %s", lines, host, counts)
+			}
+		}
+		b, err := os.ReadFile(ran)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for line := range strings.Lines(string(b)) {
+			seen[strings.Join(strings.Fields(line)[:2], " ")]++
+		}
+		for what, n := range seen {
+			if n != 1 {
+				t.Errorf("killed after %d: %q ran %d times", lines, what, n)
+			}
+		}
+		if len(seen) != 10 {
+			t.Errorf("killed after %d: %v", lines, seen)
+		}
+		out, code = l.run(time.Minute, "volant", "playbook", "--resume", "last")
+		l.want(out, code, 1, "There is no run that was broken off.")
+	}
+	found, err := filepath.Glob(filepath.Join(l.home, "state", "runs", "*"))
+	if err != nil || len(found) != 5 {
+		t.Fatal(found, err)
+	}
+	out, code := l.run(time.Minute, "volant", "playbook", "--resume", strings.TrimSuffix(filepath.Base(found[0]), ".run"))
+	l.want(out, code, 0, "there is nothing to resume")
+	for _, f := range found {
+		if b, _ := os.ReadFile(f); strings.Contains(string(b), "sesame") {
+			t.Errorf("%s has a secret in the clear", f)
 		}
 	}
 }
