@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff cores race lint fuzz golden docs bench bench-data bench-templates conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-templates conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -56,6 +56,9 @@ fuzz: ## every fuzz target, and templates against ansible-core, for T each (make
 
 chaos: ## random faults against real agents: every sub-task ran once or is reported lost (make chaos SEED=n RUNS=n)
 	@scripts/chaos.sh "$(SEED)" "$(RUNS)"
+
+soak: ## the same runs again and again for T: memory, descriptors and goroutines of both ends stay flat (make soak T=10m)
+	@scripts/soak.sh $(T)
 
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./controller/compile -update

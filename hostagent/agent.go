@@ -163,7 +163,15 @@ func (a *Agent) end(s *agentSession, goodbye bool) {
 	}
 	a.mu.Unlock()
 	if sweep {
-		sweepJournals(a.cfg.JournalDir, time.Now(), keep)
+		id, err := sweepJournals(a.cfg.JournalDir, time.Now(), keep)
+		if err != nil {
+			a.log.Warn("Old journals cannot be removed", "err", err)
+		}
+		if id != "" {
+			a.mu.Lock()
+			a.journalID = id
+			a.mu.Unlock()
+		}
 	}
 	s.close(goodbye)
 }
@@ -174,6 +182,13 @@ func (a *Agent) reset(controller string) {
 	if err := a.cfg.Runner.Close(); err != nil {
 		a.log.Warn("Warm servers could not be ended", "err", err)
 	}
+}
+
+// vouches is the id of the journals there are.
+func (a *Agent) vouches() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.journalID
 }
 
 // Running is the number of sub-tasks that run now.

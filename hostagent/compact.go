@@ -23,7 +23,7 @@ func (j *journal) compact() {
 	}
 	unlock := j.lock()
 	defer func() { unlock() }()
-	if j.catchUp() != nil || j.shared {
+	if j.catchUp() != nil || j.shared || j.damaged {
 		return
 	}
 	b, err := encodeRecord(nil, recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})

@@ -145,12 +145,23 @@ func writeFile(path string, content []byte) error {
 }
 
 // sweepJournals removes journals that nobody collected for a day, but none of
-// the sessions that keep says.
-func sweepJournals(dir string, now time.Time, keep map[string]bool) {
+// the sessions that keep says. Before the first goes, the directory gets another
+// id, which is returned: what they knew must not be taken for something that
+// never came, whether a day went by or the clock was set.
+func sweepJournals(dir string, now time.Time, keep map[string]bool) (id string, err error) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.journal"))
 	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && now.Sub(st.ModTime()) > 24*time.Hour && !keep[filepath.Base(f)] {
-			_ = os.Remove(f)
+		if st, err := os.Stat(f); err != nil || now.Sub(st.ModTime()) <= 24*time.Hour || keep[filepath.Base(f)] {
+			continue
 		}
+		if id == "" {
+			fresh := randomID()
+			if err := writeFile(filepath.Join(dir, "id"), []byte(fresh)); err != nil {
+				return "", err // nothing is removed
+			}
+			id = fresh
+		}
+		_ = os.Remove(f)
 	}
+	return id, nil
 }

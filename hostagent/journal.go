@@ -35,6 +35,7 @@ const (
 	recResult    recordKind = 4
 	recWithdrawn recordKind = 5
 	recAck       recordKind = 6
+	recDamaged   recordKind = 7 // something before it could not be read
 )
 
 // record is the body of every journal record. A record on disk is its length
@@ -124,14 +125,15 @@ func (j *journal) load() error {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
 	var head [9]byte
+	torn := false
 	for j.size < st.Size() {
 		if _, err := j.f.ReadAt(head[:], j.size); err != nil {
-			j.damaged = !j.shared
+			torn = !j.shared
 			break
 		}
 		n := int64(binary.BigEndian.Uint32(head[:4]))
 		if n > maxRecord || j.size+int64(len(head))+n > st.Size() {
-			j.damaged = !j.shared // else it is being written
+			torn = !j.shared // else it is being written
 			break
 		}
 		body := make([]byte, n)
@@ -140,7 +142,7 @@ func (j *journal) load() error {
 		}
 		var r record
 		if recordSum(recordKind(head[8]), body) != binary.BigEndian.Uint32(head[4:8]) || frame.Unmarshal(body, &r) != nil {
-			j.damaged = true
+			torn = true
 			break
 		}
 		if recordKind(head[8]) == recHeader {
@@ -150,11 +152,21 @@ func (j *journal) load() error {
 		j.replay(recordKind(head[8]), r, j.size, n+int64(len(head)))
 		j.size += int64(len(head)) + n
 	}
-	if j.damaged {
-		// Keep what follows readable: it is appended behind what counts.
+	if torn {
+		// Keep what follows readable: it is appended behind what counts, and
+		// says to whoever reads it next that something is missing.
 		if err := j.f.Truncate(j.size); err != nil {
 			return fmt.Errorf("repairing the journal: %w", err)
 		}
+		b, err := encodeRecord(nil, recDamaged, record{})
+		if err == nil {
+			_, err = j.f.Write(b)
+		}
+		if err != nil {
+			return fmt.Errorf("repairing the journal: %w", err)
+		}
+		j.damaged = true
+		j.size += int64(len(b))
 	}
 	return nil
 }
@@ -178,6 +190,8 @@ func (j *journal) replay(k recordKind, r record, off, size int64) {
 			j.order = append(j.order, r.ID)
 			j.live += size
 		}
+	case recDamaged:
+		j.damaged = true
 	case recWithdrawn, recAck:
 		if e != nil {
 			j.live -= e.size
@@ -366,7 +380,7 @@ func (j *journal) ack(id wire.TaskID) {
 		j.order = j.order[1:]
 	}
 	if len(j.entries) == 0 {
-		if j.f != nil && j.size > truncateAbove && !j.shared {
+		if j.f != nil && j.size > truncateAbove && !j.shared && !j.damaged {
 			j.restart()
 		}
 	}
@@ -456,17 +470,22 @@ func (j *journal) outstanding() int {
 	return len(j.entries)
 }
 
-// close closes the file; remove deletes it too.
-func (j *journal) close(remove bool) {
+// close closes the file. It is deleted when the session is over, or when nothing
+// is outstanding in it; not while another agent writes it, too, nor when it was
+// damaged and says of everything else that it may have run.
+func (j *journal) close(over bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.f == nil {
 		return
 	}
-	_ = j.f.Close()
-	if remove {
+	unlock := j.lock()
+	caughtUp := j.catchUp() == nil
+	if over || caughtUp && !j.shared && !j.damaged && len(j.entries) == 0 && sameFile(j.f, j.path) {
 		_ = os.Remove(j.path)
 	}
+	unlock()
+	_ = j.f.Close()
 }
 
 func alive(pid int, start string) bool {

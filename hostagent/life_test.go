@@ -111,8 +111,18 @@ func TestSweepJournals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweepJournals(dir, time.Now(), map[string]bool{"live" + journalSuffix: true})
-	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	before, err := journalID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := sweepJournals(dir, time.Now(), map[string]bool{"live" + journalSuffix: true})
+	if now, _ := journalID(dir); err != nil || id == "" || id == before || now != id {
+		t.Errorf("what was removed may be sent again: %q, %q, %v", before, id, err)
+	}
+	if id, err := sweepJournals(dir, time.Now(), map[string]bool{"live" + journalSuffix: true}); err != nil || id != "" {
+		t.Errorf("nothing was removed: %q, %v", id, err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"+journalSuffix))
 	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "live.journal" || filepath.Base(left[1]) != "young.journal" {
 		t.Errorf("left: %v, %v", left, err)
 	}

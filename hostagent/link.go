@@ -206,7 +206,7 @@ func (a *Agent) hello() *wire.Hello {
 	}
 	return &wire.Hello{
 		Version: wire.Version, MinVersion: wire.MinVersion, Agent: a.cfg.Version,
-		BootID: a.bootID, JournalID: a.journalID, Clock: time.Now().UnixNano(),
+		BootID: a.bootID, JournalID: a.vouches(), Clock: time.Now().UnixNano(),
 		Hostname: host, User: a.user, UID: int64(os.Getuid()),
 		System: runtime.GOOS, Arch: runtime.GOARCH, PID: int64(os.Getpid()),
 		Slots: wire.MaxSlots, Memory: m.Sys - m.HeapReleased, Digest: a.cfg.Digest, Transient: a.cfg.Transient,

@@ -83,12 +83,14 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	cfg.CacheDir, cfg.StagingDir, cfg.JournalDir = h.path("cache"), h.path("staging"), h.path("journal")
 	runner := cfg.Runner
 	cfg.Login = h.loginSource(func() { _ = runner.Close() })
+	if _, err := sweepJournals(cfg.JournalDir, time.Now(), nil); err != nil {
+		return err
+	}
 	a, err := New(cfg)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	sweepJournals(cfg.JournalDir, time.Now(), nil)
 	s := Serving{
 		PID: os.Getpid(), Start: stage.ProcessStart(os.Getpid()), Version: cfg.Version, Protocol: wire.Version,
 		Agent: id.Public(), Listen: opt.Listen, Since: time.Now().UTC().Truncate(time.Second), Unit: opt.Unit,

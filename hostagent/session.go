@@ -148,7 +148,7 @@ func (s *agentSession) close(goodbye bool) {
 		<-j.done
 	}
 	s.agent.workers.closeSession(s)
-	s.journal.close(goodbye || s.journal.outstanding() == 0)
+	s.journal.close(goodbye)
 }
 
 // errKnown says that an id was seen before: it must not run again.
