@@ -1,6 +1,7 @@
 #!/bin/bash
 # chaos.sh SEED RUNS: random faults against real agents; the last line says
-# "N runs, N faults, N violations". A run is repeated by its seed.
+# "N runs, N faults, N violations". A run is repeated by its seed. STEPS=n adds
+# each of some faults after each of the first n datagrams; JOBS=n runs n at once.
 set -eu
 cd "$(dirname "$0")/.."
 seed=${1:-$(date +%s)} runs=${2:-100}
@@ -31,7 +32,7 @@ go test -c -o "$dir/chaos" ./e2e/chaos
 CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant-agent" ./cmd/volant-agent
 echo "seed $seed"
 code=0
-VOLANT_BIN=$dir "$dir/chaos" -test.v -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" > "$dir/out" || code=$?
+VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" > "$dir/out" || code=$?
 grep -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' "$dir/out" || true
 grep -E '^[0-9]+ runs, ' "$dir/out" | tail -1
 exit "$code"

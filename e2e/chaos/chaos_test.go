@@ -11,13 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 var (
-	seed = flag.Uint64("seed", uint64(time.Now().UnixNano()), "the first run's seed; the others follow")
-	runs = flag.Int("runs", 8, "how many runs")
+	seed = flag.Uint64("seed", 1, "the first run's seed; the others follow")
+	runs = flag.Int("runs", 6, "how many runs")
 	jobs = flag.Int("jobs", 4, "runs at once")
+	// A sub-task is over after some 30 datagrams.
+	steps = flag.Int("steps", 0, "also each of some faults after each of so many datagrams")
 )
 
 // agentBinary builds the agent once.
@@ -65,12 +66,17 @@ func TestChaos(t *testing.T) {
 	var faults, violations atomic.Int64
 	var wg sync.WaitGroup
 	tokens := make(chan struct{}, *jobs)
-	for i := range *runs {
+	all := *runs + *steps*len(stepFaults)
+	for i := range all {
 		tokens <- struct{}{}
 		s := *seed + uint64(i)
+		step, named := 0, ""
+		if n := i - *runs; n >= 0 {
+			step, named = 1+n/len(stepFaults), stepFaults[n%len(stepFaults)]
+		}
 		wg.Go(func() {
 			defer func() { <-tokens }()
-			r := &chaosRun{seed: s, rng: rand.New(rand.NewPCG(s, 0)), bin: bin, dir: filepath.Join(t.TempDir(), fmt.Sprint(s))}
+			r := &chaosRun{seed: s, rng: rand.New(rand.NewPCG(s, 0)), bin: bin, dir: filepath.Join(t.TempDir(), fmt.Sprint(s)), step: step, named: named}
 			r.run()
 			faults.Add(int64(r.faults))
 			violations.Add(int64(len(r.violations)))
@@ -80,5 +86,5 @@ func TestChaos(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	fmt.Printf("%d runs, %d faults, %d violations\n", *runs, faults.Load(), violations.Load())
+	fmt.Printf("%d runs, %d faults, %d violations\n", all, faults.Load(), violations.Load())
 }

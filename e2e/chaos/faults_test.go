@@ -34,10 +34,6 @@ var faults = []struct {
 		r.storm(weather{double: 0.3, reorder: 0.3, delay: time.Duration(r.rng.IntN(80)) * time.Millisecond}, 500, 3000)
 	}},
 	{"packets garbled", func(r *chaosRun) { r.storm(weather{garble: 0.3}, 500, 3000) }},
-	{"power cut", func(r *chaosRun) { // the agent dies and the end of its journal was not written
-		r.agent.signal(syscall.SIGKILL)
-		r.eachJournal(func(path string, size int64) error { return os.Truncate(path, size-r.rng.Int64N(size+1)) })
-	}},
 	{"journal damaged", func(r *chaosRun) {
 		r.agent.signal(syscall.SIGKILL)
 		r.eachJournal(func(path string, size int64) error {
@@ -64,6 +60,19 @@ var faults = []struct {
 		r.agent.signal(syscall.SIGKILL)
 	}},
 	{"slow reader", func(r *chaosRun) { r.storm(weather{rate: 20_000 + r.rng.IntN(200_000)}, 500, 3000) }},
+}
+
+// stepFaults are what happens at every step of the protocol, by turns.
+var stepFaults = []string{"link cut", "agent killed", "agent replaced", "controller killed and resumed", "host rebooted"}
+
+func (r *chaosRun) faultNamed(name string) {
+	for _, f := range faults {
+		if f.name == name {
+			r.faults++
+			r.tell("%s after %d datagrams", name, r.step)
+			f.do(r)
+		}
+	}
 }
 
 // fault does one, chosen by the seed.
@@ -127,7 +136,7 @@ func (r *chaosRun) reboot(cut bool) {
 		}
 	}
 	r.agent.killAll()
-	if cut {
+	if cut && ownBoot() { // without another boot id it would be no power cut
 		r.eachJournal(func(path string, size int64) error { return os.Truncate(path, size-r.rng.Int64N(size+1)) })
 	}
 	r.pause(100, 800)

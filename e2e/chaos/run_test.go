@@ -42,6 +42,8 @@ type chaosRun struct {
 	session wire.RunID
 	seal    []byte
 	faults  int
+	step    int // not 0: the fault named comes after so many datagrams
+	named   string
 
 	mu         sync.Mutex // guards what follows
 	fleet      *fleet.Fleet
@@ -96,6 +98,18 @@ func (r *chaosRun) run() {
 	}
 	defer func() { _ = r.relay.Close() }() // the last one
 	var work sync.WaitGroup
+	if r.step > 0 {
+		happens := make(chan struct{})
+		r.relay.at(r.step, func() { close(happens) })
+		work.Go(func() { r.host("h0", r.rng, 3) })
+		select {
+		case <-happens:
+			r.faultNamed(r.named)
+		case <-time.After(4 * time.Second): // there were not so many
+		}
+		r.finish(&work)
+		return
+	}
 	for h := range 1 + r.rng.IntN(3) {
 		rng := rand.New(rand.NewPCG(r.seed, uint64(h+1)))
 		work.Go(func() { r.host(fmt.Sprintf("h%d", h), rng, 4+rng.IntN(6)) })
@@ -104,6 +118,11 @@ func (r *chaosRun) run() {
 		time.Sleep(time.Duration(r.rng.IntN(400)) * time.Millisecond)
 		r.fault()
 	}
+	r.finish(&work)
+}
+
+// finish waits for what is under way and compares.
+func (r *chaosRun) finish(work *sync.WaitGroup) {
 	work.Wait()
 	r.relay.heal()
 	r.agent.signal(syscall.SIGCONT)
