@@ -2,7 +2,7 @@
 """bench.py [SECTION...]: every figure of docs/PERFORMANCE.md, as text and as JSON in dist/bench.json.
 
 Sections: roles cold modules community budget memory many fleet first. Needs root (systemd hosts), and what
-scripts/bench.sh prepares. RUNS (3), TASKS (100) and FLEET (10,100,1000) change how much is measured.
+scripts/bench.sh prepares. RUNS (3), TASKS (100), MODULES and FLEET (10,100,1000) change how much is measured.
 """
 import json
 import os
@@ -159,7 +159,10 @@ def modules():
     head, rows, out = '  become: true\n', [], {}
     with open(SCRATCH + '/service.conf.j2', 'w') as f:
         f.write('# of {{ inventory_hostname }}\n{% for n in range(20) %}\nkey{{ n }} = {{ "on" if n is even else "off" }}\n{% endfor %}\n')
+    only = ENV.get('MODULES', ' '.join(MODULES)).split()
     for name, task in MODULES.items():
+        if name not in only:
+            continue
         r = out[name] = {}
         for path, env, count in (('native', {}, TASKS), ('python', {'VOLANT_NATIVE_MODULES': 'false', 'VOLANT_FACTS': 'python'}, TASKS if name != 'setup' else TASKS // 5)):
             pb = play('module-%s-%s' % (name, path), [task] * count, head)
