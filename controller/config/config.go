@@ -181,17 +181,27 @@ func (c *Config) Strings(name string) []string {
 }
 
 // Warnings are to be shown once, in order: about the configuration file, and
-// settings that are set and that Volant does not act on.
+// settings that are set to another value than their default and that Volant
+// does not act on.
 func (c *Config) Warnings() []string {
 	out := append([]string(nil), c.warnings...)
 	for _, s := range Settings() {
-		if v := c.values[s.Name]; !v.IsDefault() {
+		if v := c.values[s.Name]; !v.IsDefault() && !isDefault(&s, v.Value) {
 			if why := ignored[s.Name]; why != "" {
 				out = append(out, fmt.Sprintf("The setting %s (%s) has no effect in Volant: %s.", s.Name, v.Origin, why))
 			}
 		}
 	}
 	return out
+}
+
+// isDefault reports whether v, which was set, is what the setting is without it.
+func isDefault(s *Setting, v any) bool {
+	or := s.Default
+	if l, ok := or.([]string); ok {
+		or = value.Strings(l...)
+	}
+	return value.Repr(v) == value.Repr(or)
 }
 
 // Deprecations are those of the settings that are set.

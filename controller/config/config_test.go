@@ -191,3 +191,18 @@ func TestUntypedBool(t *testing.T) {
 		}
 	}
 }
+
+// What is set to its default has the effect it would have, so nothing is said of it.
+func TestNoWarningOfDefaults(t *testing.T) {
+	for set, want := range map[string]int{"never": 0, "always": 1} {
+		c, err := Load(Source{Getenv: func(name string) (string, bool) {
+			return set, name == "ANSIBLE_DISPLAY_TRACEBACK"
+		}, Dir: t.TempDir(), Home: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := c.Warnings(); len(w) != want {
+			t.Errorf("%s: %q", set, w)
+		}
+	}
+}
