@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-templates conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-templates bench-language conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -75,6 +75,9 @@ bench-data: build reference ## large directories and files beside ansible-core o
 
 bench-templates: reference ## a template rendered here, by Jinja2 and by ansible-core, as a table
 	@VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test ./controller/template/difftest -run TestSpeed -count=1 -v -args -difftest.speed
+
+bench-language: build reference ## start-up, 10,000 hosts, includes and look-ups beside ansible-core (QUICK=1: the slow ones of ours alone)
+	@bin/volant shims .cache/shims >/dev/null && VOLANT_ANSIBLE_CORE=$(REFERENCE) python3 scripts/bench-language.py .cache/shims $(REFERENCE)/bin $(QUICK)
 
 conformance: build reference ## ansible-core's own integration targets (TARGETS="a b"); with CORPUS=DIR recorded cases
 	@scripts/conformance.sh "$(CORPUS)" $(TARGETS)
