@@ -87,6 +87,7 @@ func TestKnownHostsIsThePythonModule(t *testing.T) {
 		return a
 	}
 	d := newDiffer(t)
+	d.sampled = true
 	d.test(t, "known_hosts", []diffCase{
 		{name: "there", args: arg("name", "one.example.com", "key", "one.example.com "+ed), setup: f},
 		{name: "there, with comment", args: arg("name", "one.example.com", "key", "one.example.com "+ed+" me@here\n"), setup: f},

@@ -41,6 +41,7 @@ func TestGetURLIsThePythonModule(t *testing.T) {
 	other := mkfile("f", "other\n", 0o640)
 	old := all(other, chtimes("f", 1500000000))
 	d := newDiffer(t)
+	d.sampled = true
 	d.env = append(d.env, "HOME=/nonexistent")
 	d.volatile = func(s string) string { return downloadName.ReplaceAllString(s, "TMP") }
 	d.test(t, "get_url", []diffCase{

@@ -17,7 +17,7 @@ func TestGitIsThePythonModule(t *testing.T) {
 		return a
 	}
 	d := newDiffer(t)
-	d.gitState = true
+	d.gitState, d.sampled = true, true
 	d.env = append(d.env, "GIT_ALLOW_PROTOCOL=file")
 	d.test(t, "git", []diffCase{
 		{name: "up to date", args: arg(), setup: clone},
