@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-templates bench-language conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-links bench-templates bench-language conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
@@ -72,6 +72,9 @@ bench: build reference ## volant beside ansible-core with pipelining on two syst
 
 bench-data: build reference ## large directories and files beside ansible-core on a systemd host (root; FILES=n SCALE=x ONLY=regexp)
 	@scripts/bench-data.sh
+
+bench-links: build ## connects, memory a link, reconnect storm with 1,000 and 10,000 simulated agents; 100 hosts bootstrapped (SIZES="1000" COLD=0 for less)
+	@scripts/bench-links.sh
 
 bench-templates: reference ## a template rendered here, by Jinja2 and by ansible-core, as a table
 	@VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test ./controller/template/difftest -run TestSpeed -count=1 -v -args -difftest.speed

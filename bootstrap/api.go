@@ -38,6 +38,7 @@ type Options struct {
 	NoHostKeyCheck bool          // host_key_checking = False: like StrictHostKeyChecking=no
 	Timeout        time.Duration // connect timeout, TCP and handshake each; 0: 10 s
 	Retries        int           // ansible_ssh_retries: further attempts after a failed connect
+	Command        []string      // no SSH at all: this program runs the command line that is added to it as a last argument at the target
 	SSH            string        // SSHNative, SSHOpen or SSHAuto, which is the same as ""
 	Executable     string        // ansible_ssh_executable; "": ssh
 

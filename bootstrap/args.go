@@ -87,6 +87,9 @@ func splitOption(s string) (keyword, value string, err error) {
 	return strings.ToLower(s[:i]), value, nil
 }
 
+// SplitWords splits a command line as a POSIX shell does, without expansion.
+func SplitWords(s string) ([]string, error) { return splitWords(s) }
+
 // splitWords splits as a POSIX shell does: quotes and backslashes, no expansion.
 func splitWords(s string) ([]string, error) {
 	var words []string

@@ -57,6 +57,9 @@ func dialOnce(ctx context.Context, o Options, depth int) (*Client, error) {
 	if depth > 0 {
 		return dialNative(ctx, o, depth)
 	}
+	if len(o.Command) > 0 {
+		return dialPipe(o)
+	}
 	switch o.SSH {
 	case SSHNative:
 		return dialNative(ctx, o, depth)

@@ -232,6 +232,20 @@ func (t *tailBuffer) String() string {
 	return string(t.b)
 }
 
+// dialPipe makes a connection of a program that runs commands at the target:
+// of a container engine, chroot, or anything like it. Whether that works is
+// seen with the first command.
+func dialPipe(o Options) (*Client, error) {
+	if _, err := exec.LookPath(o.Command[0]); err != nil {
+		return nil, hostError(KindConfig, err, "%s: %s", o.Command[0], "No such file or directory")
+	}
+	s := &settings{alias: o.Host, hostName: o.Host, user: o.User, timeout: o.Timeout}
+	if s.user == "" {
+		s.user = "the user"
+	}
+	return &Client{ssh: &program{args: o.Command, env: os.Environ()}, s: s, log: o.Log, verified: true}, nil
+}
+
 // dialOpen logs in with the system's ssh.
 //
 //	ssh -v OPTIONS HOST :    logs in, says whom it met, leaves a connection in the background

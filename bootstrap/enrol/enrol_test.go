@@ -73,3 +73,18 @@ func FuzzParseReply(f *testing.F) {
 		}
 	})
 }
+
+func FuzzReadRequest(f *testing.F) {
+	f.Add([]byte(`{"controller":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","port":1,"transient":"always"}` + "\nrest"))
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r := bytes.NewReader(in)
+		req, err := ReadRequest(r)
+		if err == nil && len(req.Controller) != ed25519.PublicKeySize {
+			t.Errorf("accepted a key of %d bytes", len(req.Controller))
+		}
+		if i := bytes.IndexByte(in, '\n'); err == nil && i >= 0 && r.Len() != len(in)-i-1 {
+			t.Errorf("%d bytes behind the line are left of %d", r.Len(), len(in)-i-1)
+		}
+	})
+}

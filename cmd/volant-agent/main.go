@@ -20,6 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"volant/cmd/internal/manual"
+	"volant/cmd/internal/private"
 	"volant/wire"
 )
 
@@ -38,6 +39,7 @@ type cli struct {
 }
 
 func main() {
+	private.Keep()
 	log.SetOutput(io.Discard) // quic-go writes there about socket buffers; our own log does, too
 	var c cli
 	k, err := kong.New(&c, kong.Name("volant-agent"), kong.Description("The Volant agent of a managed host."), kong.Help(manual.Printer(pages)), kong.UsageOnError())

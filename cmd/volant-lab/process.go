@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"volant/cmd/internal/private"
 )
 
 type processCmd struct {
@@ -137,7 +139,8 @@ func (l *lab) environment(h *host) []string {
 	return []string{
 		"HOME=" + home, "USER=" + name, "LOGNAME=" + name, "SHELL=/bin/sh", "LANG=C.UTF-8",
 		"PATH=" + filepath.Join(home, "bin") + ":" + path, // a host's own programs first: tests put false ones there
-		"VOLANT_LAB_HOST=" + h.Name, markVariable + "=" + l.Machine,
+		"VOLANT_LAB_HOST=" + h.Name, private.Core + "=1",  // or down could not find who carries the mark
+		markVariable + "=" + l.Machine,
 		"VOLANT_AGENT_HOME=" + filepath.Join(home, ".local/share/volant-agent"), // root's agents must not share one directory
 	}
 }

@@ -98,7 +98,7 @@ func nativeTable(w io.Writer) {
 func pluginTables(w io.Writer) {
 	table(w, "Plugins of other kinds", "kind", "there are", "of the reference not")
 	row(w, "callback", codes(callbacks)+"; beside one of them "+codes(notifiers), "")
-	row(w, "connection", codes(connections)+"; all but `local` are reached through SSH and the agent", codes([]string{"psrp", "winrm"}))
+	row(w, "connection", codes(connections)+"; `chroot`, `docker`, `podman` and `volant.command` (whose `volant_command` is any program that runs a command line there) run the agent in a pipe; others but `local` are reached through SSH and the agent", codes([]string{"psrp", "winrm"}))
 	row(w, "become", codes(becomes), codes([]string{"runas"}))
 	row(w, "strategy", codes(strategies)+"", "")
 	row(w, "cache", codes([]string{"memory", "jsonfile"}), "")

@@ -18,6 +18,7 @@ import (
 
 	"volant/bootstrap"
 	"volant/cmd/internal/argparse"
+	"volant/cmd/internal/private"
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/union"
@@ -117,6 +118,7 @@ func main() { os.Exit(run(os.Args)) }
 // run is main without its exit. The first interrupt cancels what runs, the
 // second ends at once.
 func run(argv []string) int {
+	private.Keep()
 	if socket := os.Getenv(bootstrap.AskpassEnv); socket != "" && len(argv) == 2 { // ssh asks through us
 		if err := bootstrap.AnswerAskpass(socket, argv[1], os.Stdout); err != nil {
 			return codeError

@@ -14,11 +14,12 @@ import (
 
 // The plugins of these kinds that there are.
 var (
-	connections = []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local"}
-	becomes     = become.Methods()
-	strategies  = []string{"linear", "free", "host_pinned", "debug"}
-	callbacks   = []string{"default", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
-	notifiers   = []string{"tree", "junit", "timer", "profile_tasks", "volant.jsonl"} // beside one of these
+	connections = []string{"ssh", "smart", "paramiko", "paramiko_ssh", "volant", "local", "chroot", "docker", "podman",
+		"community.general.chroot", "community.docker.docker", "containers.podman.podman", "volant.command"}
+	becomes    = become.Methods()
+	strategies = []string{"linear", "free", "host_pinned", "debug"}
+	callbacks  = []string{"default", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
+	notifiers  = []string{"tree", "junit", "timer", "profile_tasks", "volant.jsonl"} // beside one of these
 )
 
 // have is what can run here.

@@ -76,7 +76,7 @@ func (h *Have) Plugin(kind, name string, collections []string) (string, bool) {
 	switch {
 	case own != nil && (own(name) || own(short)):
 		return "", true
-	case kind == "connection" && has(h.Connections, short), kind == "become" && has(h.Becomes, name[strings.LastIndexByte(name, '.')+1:]),
+	case kind == "connection" && (has(h.Connections, short) || has(h.Connections, name)), kind == "become" && has(h.Becomes, name[strings.LastIndexByte(name, '.')+1:]),
 		kind == "strategy" && has(h.Strategies, short):
 		return "", true
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"volant/actions"
 	"volant/controller/playbook"
 	"volant/wire"
 )
@@ -21,7 +20,7 @@ func (it *item) becomeOf(ctx context.Context, login string, within time.Duration
 		return nil, nil
 	}
 	method := first(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo")
-	b := &wire.Become{Method: actions.Short(method)}
+	b := &wire.Become{Method: builtin(method)}
 	o := becomeOptions{it: it, ctx: ctx, method: b.Method}
 	b.User = o.text("become_user", given(it.f.becomeUser))
 	if b.User != "" && b.User == login && (it.r.opt.Config == nil || !it.r.opt.Config.Bool("BECOME_ALLOW_SAME_USER")) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"volant/actions"
 	"volant/bootstrap"
 	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
@@ -63,7 +62,7 @@ var remotePlugins = map[string]bool{
 // resolveConn decides how the item's host is reached.
 func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 	c := &connection{plugin: first(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh")}
-	short := actions.Short(c.plugin)
+	short := builtin(c.plugin)
 	if short == "local" {
 		c.local = true
 		patience, err := it.optionText(ctx, "connection", "local", "become_success_timeout", nil)
@@ -75,14 +74,21 @@ func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 		c.become = become
 		return c, err
 	}
-	if !remotePlugins[short] {
+	_, piped := pipePlugins[short]
+	if !remotePlugins[short] && !piped {
 		return nil, fmt.Errorf("the connection plugin '%s' was not found", c.plugin)
 	}
 	name := it.h.name
 	if it.delegate != "" {
 		name = it.r.hostNamed(it.delegate)
 	}
-	o, err := it.sshOptions(ctx, name)
+	var o bootstrap.Options
+	var err error
+	if piped {
+		o, err = it.pipeOptions(ctx, short, name)
+	} else {
+		o, err = it.sshOptions(ctx, name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +99,10 @@ func (it *item) resolveConn(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	c.target = fleet.Target{Name: name, SSH: o}
-	return c, it.agentOf(ctx, &c.target)
+	if err = it.agentOf(ctx, &c.target); piped {
+		c.target.Transient = enrol.TransientAlways
+	}
+	return c, err
 }
 
 // becomePatience is how much longer than a connection becoming a user may take.

@@ -34,6 +34,7 @@ type scripted struct {
 	running, most atomic.Int32
 	mu            sync.Mutex
 	sent          []string
+	target        fleet.Target // the last that was asked for
 }
 
 func (s *scripted) Local(context.Context) (execute.Transport, error) {
@@ -41,6 +42,9 @@ func (s *scripted) Local(context.Context) (execute.Transport, error) {
 }
 
 func (s *scripted) Remote(_ context.Context, t fleet.Target) (execute.Transport, error) {
+	s.mu.Lock()
+	s.target = t
+	s.mu.Unlock()
 	return link{s, t.Name}, nil
 }
 

@@ -130,7 +130,7 @@ func suPrompt(words []string) *regexp.Regexp {
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = regexp.QuoteMeta(w)
+		quoted[i] = regexp.QuoteMeta(strings.ToValidUTF8(w, "?"))
 	}
 	return regexp.MustCompile(`(?i)(?:` + strings.Join(quoted, "|") + `)\s*[:：]`)
 }
@@ -150,7 +150,7 @@ func anyOf(patterns []string, own *regexp.Regexp) *regexp.Regexp {
 	alternatives := make([]string, len(patterns))
 	for i, p := range patterns {
 		if _, err := regexp.Compile(p); err != nil {
-			p = regexp.QuoteMeta(p)
+			p = regexp.QuoteMeta(strings.ToValidUTF8(p, "?"))
 		}
 		alternatives[i] = "(?:" + p + ")"
 	}

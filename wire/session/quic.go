@@ -28,6 +28,7 @@ type Endpoint struct {
 	conn   net.PacketConn
 	tr     *quic.Transport
 	packet uint16 // bytes of the first packets; 0: quic-go's default
+	door   door
 	// buffer is the receive buffer the kernel gave, in bytes; 0: not known.
 	buffer int
 }
@@ -43,7 +44,9 @@ func NewEndpoint(udp *net.UDPConn, id *Identity) *Endpoint {
 
 func newEndpoint(conn net.PacketConn, id *Identity) *Endpoint {
 	rk := quic.StatelessResetKey(id.resetKey())
-	return &Endpoint{id: id, conn: conn, tr: &quic.Transport{Conn: conn, StatelessResetKey: &rk}}
+	e := &Endpoint{id: id, conn: conn, tr: &quic.Transport{Conn: conn, StatelessResetKey: &rk}}
+	e.tr.VerifySourceAddress, e.tr.ConnContext = e.door.doubtful, e.door.enter
+	return e
 }
 
 // Addr is the local address; nil for a tunnel.
@@ -119,6 +122,7 @@ func (l *Listener) Accept(ctx context.Context) (Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		passed(c.Context())
 		q, err := newQUIC(c)
 		if err != nil {
 			continue // gone again already

@@ -1,0 +1,81 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"volant/actions"
+	"volant/bootstrap"
+)
+
+// pipePlugins are connections by a program of the controller's that runs a
+// command at the target, with standard input and output: the agent lives in
+// that pipe for the run (the way "ssh", without SSH).
+var pipePlugins = map[string]func(p pipe) []string{
+	"chroot": func(p pipe) []string {
+		return []string{p.text("chroot", "ansible_chroot_exe"), p.host, "/bin/sh", "-c"}
+	},
+	"docker": func(p pipe) []string { return p.container("docker", "ansible_docker_extra_args", "-u") },
+	"podman": func(p pipe) []string {
+		return p.container(p.text("podman", "ansible_podman_executable"), "ansible_podman_extra_args", "--user")
+	},
+	// command is Volant's own: volant_command is the program with its
+	// arguments, the command line for the target's sh comes behind it.
+	"command": func(p pipe) []string { return p.words("volant_command") },
+}
+
+// builtin is the short name of a connection or become plugin that we have: of
+// ansible-core's, and of the collections that ours are modelled on.
+func builtin(name string) string {
+	short := actions.Short(name)
+	for _, c := range []string{"community.general.", "community.docker.", "containers.podman.", "volant."} {
+		if s, ok := strings.CutPrefix(short, c); ok {
+			return s
+		}
+	}
+	return short
+}
+
+// pipe is what such a connection is made of.
+type pipe struct {
+	it         *item
+	ctx        context.Context //nolint:containedctx // lives as long as one call
+	host, user string
+	err        *error
+}
+
+func (p pipe) text(or string, names ...string) string {
+	return first(p.it.connText(p.ctx, names...), or)
+}
+
+func (p pipe) words(name string) []string {
+	words, err := bootstrap.SplitWords(p.it.connText(p.ctx, name))
+	if err != nil && *p.err == nil {
+		*p.err = fmt.Errorf("%s: %w", name, err)
+	}
+	return words
+}
+
+func (p pipe) container(program, extra, userFlag string) []string {
+	args := append([]string{program}, p.words(extra)...)
+	args = append(args, "exec", "-i")
+	if p.user != "" {
+		args = append(args, userFlag, p.user)
+	}
+	return append(args, p.host, "/bin/sh", "-c")
+}
+
+// pipeOptions are how to run commands at a target of a pipe plugin.
+func (it *item) pipeOptions(ctx context.Context, plugin, name string) (bootstrap.Options, error) {
+	var err error
+	p := pipe{it: it, ctx: ctx, err: &err,
+		host: first(it.connText(ctx, "ansible_"+plugin+"_host", "ansible_host"), name),
+		user: first(it.connText(ctx, "ansible_"+plugin+"_user", "ansible_user"), it.f.remoteUser)}
+	o := bootstrap.Options{Host: plugin + ":" + p.host, User: p.user, Timeout: it.r.opt.Login.Timeout, Log: it.r.opt.Log}
+	o.Command = pipePlugins[plugin](p)
+	if err == nil && (len(o.Command) == 0 || strings.TrimSpace(o.Command[0]) == "") {
+		err = fmt.Errorf("the connection '%s' needs volant_command", plugin)
+	}
+	return o, err
+}
