@@ -95,8 +95,13 @@ func TestEverySettingIsActedOnOrNamed(t *testing.T) {
 func warningsOf(t *testing.T, s config.Setting) []string {
 	t.Helper()
 	text := "1"
-	if len(s.Choices) > 0 {
-		text = s.Choices[len(s.Choices)-1]
+	if s.Default == true {
+		text = "no" // what is at its default gives no warning
+	}
+	for _, c := range s.Choices {
+		if list, ok := s.Default.([]string); c != s.Default && (!ok || len(list) != 1 || list[0] != c) {
+			text = c
+		}
 	}
 	dir := t.TempDir()
 	if len(s.Env) == 0 {
