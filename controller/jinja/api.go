@@ -139,6 +139,9 @@ type Render struct {
 	// Marker says what stands for a marker when it becomes text. nil: the
 	// marker is the result of the render.
 	Marker func(u *value.Undefined) any
+	// Converted is told when a result is of a type that variables do not hold
+	// and becomes one of another; both are Python's names. nil: nobody is.
+	Converted func(from, to string)
 	// Const renders a string literal that looks like a template; see
 	// Options.RenderConsts.
 	Const func(t *value.Template) (any, error)

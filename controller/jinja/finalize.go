@@ -112,6 +112,14 @@ func (c realizer) realizeItems(items []any, depth int) ([]any, bool, error) {
 // through Render.Marker or are returned as the error.
 func (c *Context) Finalize(v any) (any, error) { return c.finalize(v, 0, false) }
 
+// converted tells who wants to know that a value of a type that variables do
+// not hold becomes one of another.
+func (c *Context) converted(v any, to string) {
+	if c.r.Converted != nil {
+		c.r.Converted(value.TypeName(v), to)
+	}
+}
+
 // finalize leaves what is no plain container as it is when text is made (text).
 func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 	if depth > value.MaxDepth {
@@ -124,6 +132,7 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 		if text {
 			return v, nil
 		}
+		c.converted(v, "str")
 		return string(x), nil
 	case *value.Undefined:
 		if c.r.Marker != nil {
@@ -147,6 +156,7 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 		if text {
 			return v, nil
 		}
+		c.converted(v, "list")
 		return c.finalizeItems(x.Tuple(), depth, text)
 	case *value.Set:
 		if text {
@@ -167,6 +177,7 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 				continue
 			}
 			if m, ok := k.(value.Markup); ok && !text {
+				c.converted(k, "str")
 				k = string(m)
 			}
 			out.Set(k, n)

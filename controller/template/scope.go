@@ -147,6 +147,9 @@ func (s *Scope) render(pos value.Pos) *jinja.Render {
 	s.at = pos
 	r := &jinja.Render{
 		Vars: s, Load: s.loader(), Ctx: s.ctx, Table: s.e.table, Pos: pos, Data: s, Limits: s.e.opt.Limits,
+		Converted: func(from, to string) {
+			s.warn("Type '"+from+"' is unsupported in variable storage, converting to '"+to+"'.", pos, "")
+		},
 	}
 	if s.replace != nil {
 		r.Marker = s.replace.marker
