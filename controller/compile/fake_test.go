@@ -62,6 +62,8 @@ func (r simple) Render(play *playbook.Play, task *playbook.Task, vars *value.Dic
 	return r.render(layers, v)
 }
 
+func (r simple) RenderName(*playbook.Play, *playbook.Task, any) error { return nil }
+
 func (r simple) render(layers []*value.Dict, v any) (any, error) {
 	switch v := v.(type) {
 	case *value.List:

@@ -212,7 +212,7 @@ func environment(s *template.Scope, kw playbook.Keywords, facts bool) ([]wire.En
 				case err != nil && facts && fault.Is(err, fault.Undefined):
 					continue
 				case err != nil:
-					return nil, playbook.KeywordError(playbook.Environment, k.Pos, err)
+					return nil, environmentError(items, err)
 				case v == value.Omit:
 					continue
 				}
@@ -226,7 +226,7 @@ func environment(s *template.Scope, kw playbook.Keywords, facts bool) ([]wire.En
 		}
 		v, _, err := s.Render(it)
 		if err != nil {
-			return nil, playbook.KeywordError(playbook.Environment, k.Pos, err)
+			return nil, environmentError(items, err)
 		}
 		d, ok := v.(*value.Dict)
 		if !ok {
@@ -241,6 +241,14 @@ func environment(s *template.Scope, kw playbook.Keywords, facts bool) ([]wire.En
 		}
 	}
 	return out, nil
+}
+
+// environmentError is about the list that the environments of play, blocks and
+// task make together, which was written nowhere.
+func environmentError(items []any, err error) error {
+	e := &fault.Error{Kind: fault.Parser, Msg: "Error processing keyword 'environment'.", Cause: err}
+	e.Excerpt = value.Repr(value.ListOf(items...))
+	return e
 }
 
 func setting(kw playbook.Keywords, k playbook.Keyword) *playbook.Setting {

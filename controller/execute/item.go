@@ -87,7 +87,7 @@ func (x *exec) noLog(ctx context.Context, it *item) {
 			v, err := keyword(x.scope(ctx, it.v), k)
 			if err != nil {
 				v = true
-				x.warn(events.Warning{Msg: "Failed to evaluate the `no_log` keyword, assuming True.", Cause: err})
+				x.warn(events.Warning{Msg: "Invalid no_log value for task, output will be masked.", Cause: err})
 			}
 			hide, _ = v.(bool)
 		} else {

@@ -30,6 +30,25 @@ func NewRenderer(ctx context.Context, store *vars.Store, engine *template.Engine
 
 // Render implements playbook.Renderer.
 func (r *Renderer) Render(p *playbook.Play, t *playbook.Task, extra *value.Dict, v any) (any, error) {
+	s, err := r.scope(p, t, extra)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := s.Render(v)
+	return out, err
+}
+
+// RenderName implements playbook.Renderer.
+func (r *Renderer) RenderName(p *playbook.Play, t *playbook.Task, name any) error {
+	s, err := r.scope(p, t, nil)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.RenderReplacing(name)
+	return err
+}
+
+func (r *Renderer) scope(p *playbook.Play, t *playbook.Task, extra *value.Dict) (*template.Scope, error) {
 	var c *vars.Context
 	var err error
 	search := []string{r.store.Basedir()}
@@ -48,6 +67,5 @@ func (r *Renderer) Render(p *playbook.Play, t *playbook.Task, extra *value.Dict,
 	for k, e := range extra.All() {
 		c.Set(text(k), e, false)
 	}
-	out, _, err := r.engine.Scope(r.ctx, c, r.store.ScopeOptions(c, search)).Render(v)
-	return out, err
+	return r.engine.Scope(r.ctx, c, r.store.ScopeOptions(c, search)), nil
 }

@@ -149,7 +149,12 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 		}
 		return c.finalize(r, depth+1, text)
 	case *value.List:
-		return c.finalizeItems(x.Items, depth, text)
+		out, err := c.finalizeItems(x.Items, depth, text)
+		if err != nil {
+			return nil, err
+		}
+		out.Place = x.Place
+		return out, nil
 	case value.Tuple:
 		return c.finalizeItems(x, depth, text)
 	case *Group:
@@ -165,6 +170,7 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 		return value.ListOf(x.Items()...), nil
 	case *value.Dict:
 		out := value.NewDict(x.Len())
+		out.Places = x.Places
 		for k, e := range x.All() {
 			if _, omit := e.(value.Omitted); omit {
 				continue
@@ -205,7 +211,7 @@ func (c *Context) finalize(v any, depth int, text bool) (any, error) {
 	return v, nil
 }
 
-func (c *Context) finalizeItems(items []any, depth int, text bool) (any, error) {
+func (c *Context) finalizeItems(items []any, depth int, text bool) (*value.List, error) {
 	out := &value.List{Items: make([]any, 0, len(items))}
 	for _, e := range items {
 		if _, omit := e.(value.Omitted); omit {

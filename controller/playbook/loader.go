@@ -18,6 +18,9 @@ type Files interface {
 // nil.
 type Renderer interface {
 	Render(play *Play, task *Task, vars *value.Dict, v any) (any, error)
+	// RenderName renders the name of a task for the warnings alone that what is
+	// undefined in it gives.
+	RenderName(play *Play, task *Task, name any) error
 }
 
 // Plugins answers what names mean. Names are as written; collections is the

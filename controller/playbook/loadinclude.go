@@ -8,6 +8,12 @@ import (
 // importRole loads the role of an import_role statement; its handlers join the
 // play's.
 func (l *Loader) importRole(t *Task, w where) ([]*Block, error) {
+	// The reference makes the statement final here, where no host is known yet.
+	if v, ok := t.Keywords.Get(Name); ok && MaybeTemplate(v) && l.Sink != nil && l.Sink != fault.Discard {
+		if err := l.Render.RenderName(w.play, t, v); err != nil {
+			return nil, KeywordError(Name, value.PosOf(v), err)
+		}
+	}
 	name, err := l.renderText(w.play, t, t.RoleArgs.Name)
 	if err != nil {
 		return nil, err

@@ -35,6 +35,10 @@ func (s *Scope) Condition(v any) (bool, error) {
 	where := "<unknown>"
 	if p := value.PosOf(result); !p.IsZero() {
 		origin = p
+	} else if t, ok := v.(*value.Template); ok {
+		if p := s.written(t.Text, 0); !p.IsZero() {
+			origin = p
+		}
 	}
 	if result != nil && !origin.IsZero() {
 		where = origin.String()

@@ -37,7 +37,7 @@ func (s *Scope) final(v any) (any, error) {
 	case *value.Vault:
 		return s.finalize(s.decrypt(v), nil)
 	case *value.List:
-		out := &value.List{Items: make([]any, 0, v.Len())}
+		out := &value.List{Items: make([]any, 0, v.Len()), Place: v.Place}
 		for _, item := range v.Items {
 			r, err := s.final(item)
 			if err != nil {
@@ -50,6 +50,7 @@ func (s *Scope) final(v any) (any, error) {
 		return out, nil
 	case *value.Dict:
 		out := value.NewDict(v.Len())
+		out.Places = v.Places
 		for k, item := range v.All() {
 			r, err := s.final(item)
 			if err != nil {

@@ -185,6 +185,56 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// placedVars are variables of a mapping that knows where they were written.
+type placedVars struct {
+	varMap
+	dict *value.Dict
+}
+
+func (v placedVars) Place(name string) value.Pos { return v.dict.EntryPos(name) }
+
+// TestConditionOrigin names the place of what a conditional that is no bool
+// came from: the value behind the name, not the conditional.
+func TestConditionOrigin(t *testing.T) {
+	at := func(line int) *value.Pos { return &value.Pos{File: "/p/vars.yml", Line: line, Column: 4} }
+	list := &value.List{Items: []any{int64(1)}, Place: at(2)}
+	inner := value.DictOf("k", int64(2))
+	inner.Places = &value.Places{File: "/p/vars.yml", Line: 3, Column: 4, Entries: []value.EntryPlace{{Key: "k", ValueLine: 3, ValueColumn: 8}}}
+	d := value.DictOf("n", int64(5), "l", list, "d", inner, "same", value.NewTemplate("{{ n }}", *at(5)), "sum", value.NewTemplate("{{ n + n }}", *at(6)))
+	d.Places = &value.Places{File: "/p/vars.yml", Line: 1, Column: 1, Entries: []value.EntryPlace{{Key: "n", ValueLine: 1, ValueColumn: 4}}}
+	for expr, where := range map[string]string{
+		"n": "/p/vars.yml:1:4", "l": "/p/vars.yml:2:4", "d": "/p/vars.yml:3:4", "d.k": "/p/vars.yml:3:8", "d['k']": "/p/vars.yml:3:8",
+		"same": "/p/vars.yml:1:4", "sum": "/p/vars.yml:6:4", "n + 1": "/p/site.yml:3:7", "l[0]": "/p/site.yml:3:7", "l | length": "/p/site.yml:3:7",
+	} {
+		_, err := template.New(template.Options{}).Scope(t.Context(), placedVars{varMap{d: d}, d}, template.ScopeOptions{}).Condition(op(expr))
+		if err == nil || !strings.Contains(err.Error(), "at '"+where+"'. Conditionals must") {
+			t.Errorf("%s: %v; want %s", expr, err, where)
+		}
+	}
+}
+
+// told is a fault.Sink that keeps warnings.
+type told []string
+
+func (m *told) Warning(err error)            { *m = append(*m, err.Error()) }
+func (*told) Deprecated(d fault.Deprecation) {}
+func (*told) Verbose(int, string)            {}
+
+// TestConverted warns of types that results may not have.
+func TestConverted(t *testing.T) {
+	for text, want := range map[string]string{
+		"{{ 'x' | escape }}":                                  "Type 'Markup' is unsupported in variable storage, converting to 'str'.",
+		"{{ [{'a': 1}] | groupby('a') }}":                     "Type 'GroupTuple' is unsupported in variable storage, converting to 'list'.",
+		"x {{ 'x' | escape }}{{ [{'a': 1}] | groupby('a') }}": "", "{{ [1] | map('string') }}": "",
+	} {
+		var m told
+		_, _, _ = template.New(template.Options{Sink: &m}).Scope(t.Context(), varMap{d: value.NewDict(0)}, template.ScopeOptions{}).Render(op(text))
+		if got := strings.Join(m, "\n"); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: told %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestCondition(t *testing.T) {
 	vars := value.DictOf("n", int64(5), "s", op("n == 5"), "evil", "n == 5", "b", true)
 	for _, c := range []struct {

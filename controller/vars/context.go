@@ -162,6 +162,26 @@ func (c *Context) below(name string) (v any, marked, ok bool) {
 	return c.merged(name)
 }
 
+// Place is where the value of a variable was written, as far as the mapping it
+// is in knows it; else zero.
+func (c *Context) Place(name string) (pos value.Pos) {
+	for i := range c.overlay {
+		if c.overlay[i].name == name {
+			return pos
+		}
+	}
+	if _, magic := c.magicVar(name); magic || c.store.opt.Run.Lookup(name) != nil {
+		return pos
+	}
+	c.walkFrom(name, func(v any, _ bool, from *value.Dict) bool {
+		if from != nil {
+			pos = from.EntryPos(name)
+		}
+		return false
+	})
+	return pos
+}
+
 // first returns the topmost value.
 func (c *Context) first(name string) (out any, marked, ok bool) {
 	c.walk(name, func(v any, m bool) bool {
@@ -192,9 +212,15 @@ func (c *Context) merged(name string) (out any, marked, ok bool) {
 // walk calls f with the value of each layer that has name, from the top, until
 // f returns false.
 func (c *Context) walk(name string, f func(v any, marked bool) bool) {
+	c.walkFrom(name, func(v any, marked bool, _ *value.Dict) bool { return f(v, marked) })
+}
+
+// walkFrom is walk that also tells which mapping of a file a value is from, nil
+// for all others.
+func (c *Context) walkFrom(name string, f func(v any, marked bool, from *value.Dict) bool) {
 	dicts := func(ds ...*value.Dict) bool {
 		for _, d := range ds {
-			if v, ok := d.Get(name); ok && !f(v, false) {
+			if v, ok := d.Get(name); ok && !f(v, false, d) {
 				return false
 			}
 		}
@@ -204,10 +230,10 @@ func (c *Context) walk(name string, f func(v any, marked bool) bool) {
 		return
 	}
 	if c.state != nil {
-		if e, ok := c.state.set.get(name); ok && !f(e.v, e.marked) {
+		if e, ok := c.state.set.get(name); ok && !f(e.v, e.marked, nil) {
 			return
 		}
-		if e, ok := c.state.included.get(name); ok && !f(e.v, e.marked) {
+		if e, ok := c.state.included.get(name); ok && !f(e.v, e.marked, nil) {
 			return
 		}
 	}
@@ -217,20 +243,20 @@ func (c *Context) walk(name string, f func(v any, marked bool) bool) {
 	if c.play != nil && (!dicts(c.step.roles...) || !dicts(c.files...) || !dicts(c.play.vars)) {
 		return
 	}
-	if v, ok := c.facts.top.Get(name); ok && !f(v, !trustedFact(strings.TrimPrefix(name, "ansible_"), v)) {
+	if v, ok := c.facts.top.Get(name); ok && !f(v, !trustedFact(strings.TrimPrefix(name, "ansible_"), v), nil) {
 		return
 	}
 	if c.host != "" {
 		if name == "ansible_facts" {
-			f(factsValue(c.facts.named), c.facts.named.Len() > 0)
+			f(factsValue(c.facts.named), c.facts.named.Len() > 0, nil)
 			return
 		}
-		if v, ok := hostMagic(c, name); ok && !f(v, c.state.marked(name)) {
+		if v, ok := hostMagic(c, name); ok && !f(v, c.state.marked(name), nil) {
 			return
 		}
 	}
 	for _, d := range c.layer.dicts {
-		if v, ok := d.Get(name); ok && !f(v, c.state.marked(name)) {
+		if v, ok := d.Get(name); ok && !f(v, c.state.marked(name), d) {
 			return
 		}
 	}

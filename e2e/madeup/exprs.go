@@ -15,12 +15,13 @@ var vars = map[string][]string{
 	"lod":  {"lod", "lod | list", "d2 | dict2items"},
 }
 
-// broken are expressions that fail, each in its own way.
+// broken are expressions that fail, each in its own way. Names of plugins that
+// nobody has are not among them: Volant warns of those before the run.
 var broken = []string{
-	"nosuch", "d1.nosuch", "l1[99]", "nosuch.attr", "1 / 0", "s1 | nosuchfilter", "s1 is nosuchtest", "s1 | int + l1",
-	"lookup('nosuchlookup')", "lookup('file', 'nosuch.txt')", "hostvars['nosuch'].x", "d1 | combine(l1)", "undef_tpl",
-	"l1 | map(attribute='x') | list", "s1 | from_json", "(s1", "s1 ~", "i1 + s1", "loop_tpl", "'%d' | format(s1)", "groups.nosuch",
-	"s1 | regex_search('(')", "nosuch | mandatory", "undef(hint='write it')", "l1 | random(seed='x') | nosuch2", "s1 | b64decode", "d1.name.deeper.still",
+	"nosuch", "d1.nosuch", "l1[99]", "nosuch.attr", "1 / 0", "s1 | int + l1",
+	"lookup('file', 'nosuch.txt')", "hostvars['nosuch'].x", "d1 | combine(l1)", "undef_tpl",
+	"l1 | map(attribute='x') | list", "s1 | from_json", "(s1", "s1 ~", "i1 + s1", "'%d' | format(s1)", "groups.nosuch",
+	"s1 | regex_search('(')", "nosuch | mandatory", "undef(hint='write it')", "l1 | random(seed='x') | combine(1)", "s1 | b64decode", "d1.name.deeper.still",
 	"lookup('first_found', ['nosuch1', 'nosuch2'])", "range(3) | first.x", "s1()", "s1 | default(nosuch)", "lod | selectattr('zz', 'equalto', 1) | list",
 }
 
@@ -151,7 +152,7 @@ func (g *gen) expr(kind string, depth int) string {
 		case 15:
 			return f("%s | from_yaml", g.pick("'[1, a, {b: c}]'", "'- x\n- y'"))
 		case 16:
-			return f("lookup('%s', %s, wantlist=True)", g.pick("items", "flattened", "nested", "list", "together", "indexed_items"), g.leaf("list"))
+			return f("lookup('%s', %s, wantlist=True)", g.pick("items", "nested", "list", "together", "indexed_items"), g.leaf("list"))
 		case 17:
 			return f("%s | groupby('v')", g.paren(g.leaf("lod")))
 		case 18:

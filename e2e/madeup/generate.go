@@ -112,7 +112,7 @@ func (g *gen) inventory() {
 		"l1", L("a", "b", "{{ s1 }}"), "l2", L(3, 1, 2), "l_tpl", "{{ l1 + ['z'] }}", "l_nested", L(L(1, 2), L("x", L("y"))),
 		"d1", M("name", "nm", "count", 4, "items_", L("i", "j"), "sub", M("x", 1, "y", "{{ s2 }}")), "d2", M("k1", "v1", "k2", "{{ s1 }}"), "d_tpl", "{{ d1 | combine({'extra': s1}) }}",
 		"b1", true, "b2", false, "b_tpl", "{{ i1 > 2 }}", "role_s", "grp", "g_s", "gs", "h_s", "hs",
-		"undef_tpl", "{{ nosuch_inner }}", "loop_tpl", "{{ loop_tpl }}",
+		"undef_tpl", "{{ nosuch_inner }}",
 		"lod", L(M("n", "x", "v", 1, "t", L("p", "q")), M("n", "y", "v", 2, "t", L()), M("n", "z", "v", 2, "t", L("r"))))
 	if g.chance(50) {
 		all.Set("extra_v", g.value(2))

@@ -97,7 +97,7 @@ func TestSmaller(t *testing.T) {
 		}
 		project = next
 	}
-	if len(project.Files) > 3 {
+	if len(project.Files) > 4 {
 		t.Errorf("%d files are left", len(project.Files))
 	}
 }

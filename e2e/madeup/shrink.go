@@ -38,12 +38,12 @@ func without(project *Project, at int) *Project {
 			for i := 0; i < len(q.Args); i++ {
 				n := 1
 				switch q.Args[i] {
-				case "-i", "-f":
+				case "-i", "-f", "--vault-password-file":
 					i++
 					continue
 				case "site.yml":
 					continue
-				case "--vault-password-file", "--tags", "--skip-tags", "--limit", "-e", "--start-at-task", "-u":
+				case "--tags", "--skip-tags", "--limit", "-e", "--start-at-task", "-u":
 					n = 2
 				}
 				if at == 0 {
@@ -64,7 +64,7 @@ func without(project *Project, at int) *Project {
 		}
 	}
 	for i := range q.Files {
-		if i > 0 && q.Files[i].Path != "site.yml" {
+		if i > 0 && q.Files[i].Path != "site.yml" && q.Files[i].Path != "vp" {
 			if at == 0 {
 				q.Files = append(q.Files[:i], q.Files[i+1:]...)
 				return q

@@ -156,7 +156,7 @@ func (g *gen) loop(m *Map) bool {
 	case 13:
 		m.Set("with_first_found", g.oneOf(L("nosuch", "files/a.txt"), L(any(M("files", L("q.txt", "a.txt"), "paths", L("files"), "skip", true))), L(any(M("files", L("q.txt"), "skip", g.chance(70))))))
 	case 14:
-		m.Set("with_"+g.pick("flattened", "list", "lines", "inventory_hostnames", "random_choice", "file", "vars", "env", "varnames"), g.oneOf(L("one"), "web", "{{ l_nested }}", "echo one; echo two", "s1", "^s[12]$", "HOME"))
+		m.Set("with_"+g.pick("list", "lines", "inventory_hostnames", "random_choice", "file", "vars", "env", "varnames"), g.oneOf(L("one"), "web", "{{ l_nested }}", "echo one; echo two", "s1", "^s[12]$", "HOME"))
 	case 15:
 		m.Set("loop", g.pick("{{ lod }}", "{{ d1 | dict2items }}", "{{ s1 }}", "{{ d1 }}", "{{ range(3) }}", "{{ nosuch }}", "{{ groups.web }}", "{{ nosuch | default([]) }}", "{{ lod | subelements('t') }}"))
 	}

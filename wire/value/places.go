@@ -57,6 +57,15 @@ func (d *Dict) ValuePos(key string) Pos {
 	return d.Pos()
 }
 
+// EntryPos is where the value of key was written, zero when the mapping does
+// not know it.
+func (d *Dict) EntryPos(key string) Pos {
+	if e := d.entryPlace(key); e != nil {
+		return Pos{File: d.Places.File, Line: int(e.ValueLine), Column: int(e.ValueColumn)}
+	}
+	return Pos{}
+}
+
 // Pos is where the list begins (its first dash, in block style), or zero.
 func (l *List) Pos() Pos {
 	if l == nil || l.Place == nil {
