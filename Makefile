@@ -60,6 +60,11 @@ chaos: ## random faults against real agents: every sub-task ran once or is repor
 soak: ## the same runs again and again for T: memory, descriptors and goroutines of both ends stay flat (make soak T=10m)
 	@scripts/soak.sh $(T)
 
+.PHONY: madeup
+madeup: build reference ## made-up projects run with ansible-core and with volant, what differs made small (make madeup SEED=n RUNS=n)
+	@VOLANT_ANSIBLE_CORE=$(REFERENCE) $(GO) test ./e2e/madeup -run TestProjects -count=1 -timeout 0 -v -args \
+		-madeup.seed $(or $(SEED),1) -madeup.runs $(or $(RUNS),50) -madeup.volant $(CURDIR)/bin/volant
+
 golden: ## rewrite the golden files from what the code does now; read the diff
 	$(GO) test ./controller/compile -update
 	$(GO) test ./cmd/... ./bootstrap -run 'Document$$' -update
