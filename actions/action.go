@@ -78,6 +78,8 @@ type Controller interface {
 	// undefined parts are replaced by their error text. Its errors are those
 	// of the `var` of debug.
 	Expression(source any) (any, error)
+	// Vars lists the names of the variables that Var returns.
+	Vars() []string
 	// Basedir is the playbook's directory; RolePath the role's, or empty.
 	Basedir() string
 	RolePath() string
@@ -155,6 +157,8 @@ type Run struct {
 	*Task
 	Host       Host
 	Controller Controller
+	// Spec, when set, is the action, whatever its name: one that is not ours.
+	Spec *Spec
 }
 
 // Action runs one task on one host.

@@ -90,6 +90,9 @@ func Names() []string {
 // Start runs the action of r's task after the checks that all actions share.
 func Start(ctx context.Context, r *Run) (Result, error) {
 	spec, _ := Lookup(r.Action)
+	if r.Spec != nil {
+		spec = *r.Spec
+	}
 	switch {
 	case r.Async > 0 && !spec.Async:
 		return nil, Fail("This action (%s) does not support async.", r.Action)

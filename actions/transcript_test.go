@@ -283,6 +283,13 @@ func (c *testController) VarOrError(n string) (any, bool, error) {
 	v, ok := c.vars.Get(n)
 	return v, ok, nil
 }
+func (c *testController) Vars() []string {
+	var names []string
+	for k := range c.vars.All() {
+		names = append(names, k.(string))
+	}
+	return names
+}
 func (c *testController) Basedir() string            { return c.dir }
 func (c *testController) RolePath() string           { return "" }
 func (c *testController) HasModule(name string) bool { return name != "nosuch" }

@@ -238,7 +238,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	}
 	defer tr.Close()
 	r := execute.New(execute.Options{
-		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Files: j.files,
+		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: compile.Options{}, Login: *login,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		Prompt: j.asker(), AsyncDir: j.asyncDir(), Log: j.debugLog(), Excerpt: shown,

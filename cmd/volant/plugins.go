@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"volant/actions"
 	"volant/controller/execute"
 	"volant/controller/jinja"
 	"volant/controller/plugins"
@@ -54,12 +55,13 @@ func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, e
 	}
 	core := u.Core()
 	opt := plugins.Options{
-		Python: core.Python, Dir: j.dir, Stdout: j.stdout, Routed: names.Routed,
-		Collection: func(name string) bool { return u.CollectionDir(name) != "" },
+		Python: core.Python, Dir: j.dir, Stdout: j.stdout, Sink: j.display, Routed: names.Routed,
+		CollectionDir: u.CollectionDir,
 		Configured: map[string][]string{
 			"filter": j.config.Strings("DEFAULT_FILTER_PLUGIN_PATH"),
 			"test":   j.config.Strings("DEFAULT_TEST_PLUGIN_PATH"),
 			"lookup": j.config.Strings("DEFAULT_LOOKUP_PLUGIN_PATH"),
+			"action": j.config.Strings("DEFAULT_ACTION_PLUGIN_PATH"),
 		},
 	}
 	if opt.Python == "" {
@@ -74,6 +76,20 @@ func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, e
 		opt.Collections = append(opt.Collections, filepath.Join(d, "collections"))
 	}
 	j.plugins = plugins.New(opt)
-	names.Dir = j.plugins.AddDir
+	names.Dir, names.Actions = j.plugins.AddDir, j.hasAction
 	return names, j.plugins.Close
+}
+
+// hasAction reports whether an action plugin in Python runs the action.
+func (j *project) hasAction(resolved string) bool {
+	_, ok := j.foreignAction(resolved)
+	return ok
+}
+
+// foreignAction is the action plugin in Python of that name.
+func (j *project) foreignAction(resolved string) (actions.Spec, bool) {
+	if j.plugins == nil {
+		return actions.Spec{}, false
+	}
+	return j.plugins.Action(resolved)
 }

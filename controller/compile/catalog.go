@@ -28,6 +28,9 @@ type Catalog struct {
 	// Lookups reports whether we have a lookup.
 	Lookups func(name string) bool
 	Sink    fault.Sink // warnings; nil drops them
+	// Actions reports whether an action plugin in Python runs the action of
+	// that full name. May be nil.
+	Actions func(resolved string) bool
 	// Dir is told of each directory whose plugins become known. May be nil.
 	Dir func(dir string)
 
@@ -134,6 +137,9 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 	}
 	if plugin := c.plugin("action", name, collections); plugin != "" {
 		return resolved{name: plugin, ok: true}
+	}
+	if legacy := "ansible.legacy." + short; c.Actions != nil && c.Actions(legacy) {
+		return resolved{name: legacy, ok: true}
 	}
 	if len(names) > 0 { // where ansible-core's routing sends it
 		return resolved{missing: names[len(names)-1]}

@@ -33,6 +33,9 @@ const needsPython = "it is a Python plugin, which Volant does not load"
 // Action implements Support.
 func (h *Have) Action(resolved string, collections []string) string {
 	c := h.Catalog
+	if c.Actions != nil && c.Actions(resolved) {
+		return ""
+	}
 	short := actions.Short(resolved)
 	if !strings.Contains(short, ".") {
 		if has(actions.Names(), short) {

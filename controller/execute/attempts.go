@@ -262,7 +262,13 @@ func (it *item) act(ctx context.Context) (Dict, error) {
 	}
 	defer cancel()
 	it.host = &remote{item: it}
-	res, err := actions.Start(tctx, it.actionRun(tctx))
+	run := it.actionRun(tctx)
+	if it.r.opt.Actions != nil {
+		if spec, ok := it.r.opt.Actions(it.resolved); ok {
+			run.Spec = &spec
+		}
+	}
+	res, err := actions.Start(tctx, run)
 	if err == nil && it.f.async > 0 && it.f.poll > 0 && !truthy(res.Lookup("skipped")) && !truthy(res.Lookup("failed")) {
 		res, err = it.poll(tctx, res)
 	}

@@ -194,6 +194,15 @@ func (c *local) Var(name string) (any, bool) {
 	return v, ok && err == nil
 }
 
+// Vars implements actions.Controller.
+func (c *local) Vars() []string {
+	var names []string
+	for n := range c.v.Names() {
+		names = append(names, n)
+	}
+	return names
+}
+
 // VarOrError implements actions.Controller.
 func (c *local) VarOrError(name string) (any, bool, error) {
 	v, _, ok := c.v.Lookup(name)

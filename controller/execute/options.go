@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"time"
 
+	"volant/actions"
 	"volant/bootstrap"
 	"volant/controller/compile"
 	"volant/controller/config"
@@ -89,9 +90,11 @@ type Options struct {
 	Display   *events.Display
 	Bus       *events.Bus
 	Transport Transports
-	Modules   Modules // nil: no Python modules and no natives of ansible.builtin
-	Compile   compile.Options
-	Journal   *journal.Writer // where the run is written down; nil keeps nothing
+	// Actions finds an action that is not ours by its full name. May be nil.
+	Actions func(resolved string) (actions.Spec, bool)
+	Modules Modules // nil: no Python modules and no natives of ansible.builtin
+	Compile compile.Options
+	Journal *journal.Writer // where the run is written down; nil keeps nothing
 	// Past is what the journal says of a run that is resumed.
 	Past   *journal.Past
 	Unpack journal.Unpacker

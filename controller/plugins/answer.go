@@ -103,6 +103,9 @@ func asked(l *template.LookupCall, frame *value.Dict) (any, error) {
 		name, _ := frame.Str("name")
 		v, _, err := l.Variable(name)
 		return v, err
+	case "host":
+		v, _, err := l.Scope.Render(hostVars(frame))
+		return v, err
 	case "decrypt":
 		text, _ := frame.Str("data")
 		data, err := base64.StdEncoding.DecodeString(text)
@@ -112,4 +115,10 @@ func asked(l *template.LookupCall, frame *value.Dict) (any, error) {
 		return l.Decrypt(data)
 	}
 	return nil, &fault.Error{Msg: "the helper for Python plugins asked what nobody answers"}
+}
+
+// hostVars is a template that gives the variables of the host asked for.
+func hostVars(frame *value.Dict) *value.Template {
+	name, _ := frame.Str("name")
+	return value.NewTemplate("{{ hostvars["+value.Repr(name)+"] }}", value.Pos{})
 }

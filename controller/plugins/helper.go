@@ -24,11 +24,13 @@ type Options struct {
 	Dir         string   // working directory
 	Environ     []string // environment; nil is our own
 	Stdout      io.Writer
+	Sink        fault.Sink // takes the messages of action plugins; nil drops them
 	// Routed says where ansible-core's routing sends a name without dots of a
 	// kind (filter, test, lookup), "" for nowhere. May be nil.
 	Routed func(kind, name string) string
-	// Collection reports whether a collection (namespace.name) is installed.
-	Collection func(name string) bool
+	// CollectionDir is where a collection (namespace.name) is installed, ""
+	// for nowhere. May be nil.
+	CollectionDir func(name string) string
 	// Configured are the configured plugin directories by kind.
 	Configured map[string][]string
 }
@@ -81,7 +83,7 @@ func (h *Helper) AddDir(dir string) {
 		return
 	}
 	has := false
-	for _, kind := range []string{"filter", "test", "lookup"} {
+	for _, kind := range []string{"filter", "test", "lookup", "action"} {
 		if holdsPython(filepath.Join(dir, kind+"_plugins")) {
 			h.kinds[kind], has = true, true
 		}
@@ -117,7 +119,7 @@ func (h *Helper) Close() {
 // process.
 func (h *Helper) may(kind, name string) bool {
 	if parts := strings.SplitN(name, ".", 3); len(parts) == 3 {
-		return h.opt.Collection != nil && h.opt.Collection(parts[0]+"."+parts[1])
+		return h.opt.CollectionDir != nil && h.opt.CollectionDir(parts[0]+"."+parts[1]) != ""
 	}
 	h.mu.Lock()
 	own := h.kinds[kind]

@@ -134,17 +134,23 @@ def undefined(hint):
     return Undefined(hint=hint)
 
 
-class Vars(dict):
-    """The variables of the task, fetched one by one when they are read."""
+class Lazy(dict):
+    """A dict whose items are fetched one by one when they are read."""
 
     def __init__(self, channel):
         super().__init__()
         self._channel = channel
         self._names = None
 
+    def _fetch(self, name):
+        raise NotImplementedError()
+
+    def _list(self):
+        raise NotImplementedError()
+
     def _all(self):
         if self._names is None:
-            self._names = dict.fromkeys(self._channel.ask('names'))
+            self._names = dict.fromkeys(self._list())
         return self._names
 
     def __contains__(self, name):
@@ -158,10 +164,34 @@ class Vars(dict):
 
     def __getitem__(self, name):
         if not dict.__contains__(self, name):
-            if name not in self._all():
+            if name not in self:
                 raise KeyError(name)
-            dict.__setitem__(self, name, self._channel.ask('variable', name=name))
+            dict.__setitem__(self, name, self._fetch(name))
         return dict.__getitem__(self, name)
+
+    def __setitem__(self, name, v):
+        self._all()[name] = None
+        dict.__setitem__(self, name, v)
+
+    def __delitem__(self, name):
+        del self._all()[name]
+        dict.pop(self, name, None)
+
+    def pop(self, name, *default):
+        if name not in self:
+            return dict.pop(self, name, *default)
+        v = self[name]
+        del self[name]
+        return v
+
+    def setdefault(self, name, default=None):
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def update(self, *args, **kwargs):
+        for k, v in dict(*args, **kwargs).items():
+            self[k] = v
 
     def get(self, name, default=None):
         return self[name] if name in self else default
@@ -191,6 +221,35 @@ class Vars(dict):
         return True
 
 
+class HostVars(Lazy):
+    """The variables of every host."""
+
+    def _list(self):
+        hosts = list((self._channel.ask('variable', name='groups') or {}).get('all', ()))
+        return hosts + [h for h in [self._channel.ask('variable', name='inventory_hostname')] if h not in hosts]
+
+    def __contains__(self, name):  # localhost is there though no inventory names it
+        return name in self._all() or name in ('localhost', '127.0.0.1', '::1')
+
+    def _fetch(self, name):
+        return self._channel.ask('host', name=name)
+
+
+class Vars(Lazy):
+    """The variables of the task."""
+
+    def _list(self):
+        return list(self._channel.ask('names')) + ['hostvars', 'vars']
+
+    def _fetch(self, name):
+        if name == 'vars':
+            return self
+        return HostVars(self._channel) if name == 'hostvars' else self._channel.ask('variable', name=name)
+
+    def copy(self):
+        return {k: self[k] for k in self if k not in ('hostvars', 'vars')}
+
+
 def report(ex):
     """An exception and what caused it, outermost first."""
     out = []
@@ -208,6 +267,7 @@ class Helper:
     def __init__(self, channel):
         self.channel = channel
         self.templar = None
+        self.action = None
         self.dirs = set()
 
     def answer(self, frame):
@@ -318,6 +378,12 @@ class Helper:
         return list(out)
 
 
+    def do_action(self, frame):
+        if self.action is None:
+            self.action = bridge(self.channel)
+        return self.action(self, frame)
+
+
 def quiet(channel):
     """Messages of plugins go to the controller, which shows them."""
 
@@ -392,8 +458,3 @@ def main():
     while True:
         channel.send(helper.answer(channel.receive()))
 
-
-try:
-    main()
-except (Gone, KeyboardInterrupt):
-    pass

@@ -18,7 +18,10 @@ import (
 )
 
 //go:embed helper.py
-var source string
+var helperSource string
+
+//go:embed action.py
+var actionSource string
 
 // maxFrame bounds a frame either way.
 const maxFrame = 64 << 20
@@ -47,7 +50,7 @@ func (h *Helper) start(ctx context.Context) (*process, error) {
 	}
 	p := &process{to: to, raw: ours, from: bufio.NewReaderSize(ours, 64<<10), errs: &tail{}}
 	p.cmd = exec.Command(h.opt.Python, "-") //nolint:noctx // it outlives the call that starts it; Close ends it
-	p.cmd.Stdin = strings.NewReader(source)
+	p.cmd.Stdin = strings.NewReader(helperSource + actionSource)
 	p.cmd.Stdout, p.cmd.Stderr = h.opt.Stdout, p.errs
 	p.cmd.Dir, p.cmd.Env = h.opt.Dir, h.opt.Environ
 	p.cmd.ExtraFiles = []*os.File{in, theirs}
