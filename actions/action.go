@@ -141,8 +141,8 @@ type Task struct {
 	BecomeUser, RemoteUser string
 	// MaxDiff is the size above which a file is not shown in a diff, in bytes;
 	// below 0 for none, 0 for the reference's default.
-	MaxDiff int64
-	TaskFile               string // the file the task was written in; empty for ad hoc
+	MaxDiff  int64
+	TaskFile string // the file the task was written in; empty for ad hoc
 	// FactModules is what gather_facts runs, the FACTS_MODULES setting.
 	FactModules    []string
 	Hostname       string // inventory_hostname
