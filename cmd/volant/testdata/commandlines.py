@@ -12,7 +12,9 @@ import sys
 
 count, rnd = int(sys.argv[1]), random.Random(int(sys.argv[2]))
 sys.argv = ['commandlines']
-os.environ.update(ANSIBLE_NOCOLOR='1', COLUMNS='80', ANSIBLE_DEPRECATION_WARNINGS='0', ANSIBLE_CONFIG='/dev/null')
+import tempfile
+_config = tempfile.NamedTemporaryFile(suffix='.cfg')
+os.environ.update(ANSIBLE_NOCOLOR='1', COLUMNS='80', ANSIBLE_DEPRECATION_WARNINGS='0', ANSIBLE_CONFIG=_config.name)
 
 from ansible.cli.adhoc import AdHocCLI
 from ansible.cli.config import ConfigCLI
