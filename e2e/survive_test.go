@@ -216,7 +216,7 @@ func TestResume(t *testing.T) {
     - assert: {that: "(loop.results | map(attribute='stdout'))[0] == '1 ' ~ token"}
   handlers:
     - name: said
-      shell: echo "{{ inventory_hostname }} handler {{ token }}" >> `+ran+`
+      shell: echo "{{ inventory_hostname }} handler {{ token }}" >> `+ran+`; sleep 0.5
 `)
 	vars := l.file("vars.yml", "secret: sesame\n")
 	kill := func(lines int) {

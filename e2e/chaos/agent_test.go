@@ -175,7 +175,8 @@ func (a *agent) Close() error { return nil }
 // uninstall removes the agent, and sees that nothing is left.
 func (a *agent) uninstall(r *chaosRun) {
 	a.signal(syscall.SIGCONT)
-	_ = syscall.Unmount(filepath.Join(a.home(), "journal"), 0) // where a fault mounted something
+	for syscall.Unmount(filepath.Join(a.home(), "journal"), 0) == nil { // what faults mounted, one over the other
+	}
 	if out, err := a.command("uninstall").CombinedOutput(); err != nil {
 		r.violate("uninstall: %v %s", err, out)
 	}
