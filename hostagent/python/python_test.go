@@ -192,9 +192,16 @@ time.sleep(60)
 		t.Fatal(err)
 	}
 	for _, pid := range strings.Fields(string(b)) {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err == nil && !strings.Contains(string(stat), ") Z ") {
-			t.Errorf("process %s is still there", pid)
+		// A killed process is there until the kernel has taken it down.
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			stat, err := os.ReadFile("/proc/" + pid + "/stat")
+			if err != nil || strings.Contains(string(stat), ") Z ") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Errorf("process %s is still there", pid)
+				break
+			}
 		}
 	}
 }
