@@ -89,12 +89,24 @@ type Controller interface {
 	HasModule(name string) bool
 	// Warn shows a warning once.
 	Warn(text string)
-	// Prompt shows text and waits for a line, for at most seconds when that is
-	// above 0. interactive is false, at once, when no terminal is attached.
-	Prompt(ctx context.Context, text string, echo bool, seconds int) (line string, interactive bool, err error)
+	// Prompt shows text and waits for the operator's keys. interactive is false,
+	// at once, when no terminal is attached. The error is ErrInterrupted when
+	// the operator interrupts.
+	Prompt(ctx context.Context, text string, keys Keys) (typed string, interactive bool, err error)
 	// Display shows a line as the play goes on.
 	Display(text string)
 }
+
+// Keys is how a prompt reads: key by key.
+type Keys struct {
+	Echo      bool   // what is typed is shown
+	Seconds   int    // it ends by itself after so long, when above 0
+	End       string // keys that end it, letters in lower case
+	Interrupt string // keys that interrupt it; none: what interrupts on that terminal, Ctrl-C
+}
+
+// ErrInterrupted is returned by Controller.Prompt when the operator interrupts.
+var ErrInterrupted = errors.New("interrupted by the operator")
 
 // Source is a controller file, open for staging and comparing.
 type Source struct {

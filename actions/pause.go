@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -61,11 +62,23 @@ func pause(ctx context.Context, r *Run) (Result, error) {
 			r.Controller.Display(hint)
 		}
 	}
-	input, interactive, err := r.Controller.Prompt(ctx, prompt, echo && wait < 0, max(wait, 0))
+	keys := Keys{Echo: echo && wait < 0, Seconds: max(wait, 0)}
+	if wait < 0 { // Enter does not end a wait
+		keys.End = "\r\n"
+	}
+	input, interactive, err := r.Controller.Prompt(ctx, prompt, keys)
+	interrupted := errors.Is(err, ErrInterrupted)
+	if interrupted {
+		input, _, err = r.Controller.Prompt(ctx, "Press 'C' to continue the play or 'A' to abort \r", Keys{Echo: keys.Echo, End: "c", Interrupt: "a"})
+		if errors.Is(err, ErrInterrupted) {
+			return nil, errors.New("user requested abort!")
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	switch {
+	case interrupted:
 	case !interactive && wait > 0:
 		if err := sleep(ctx, seconds(wait)); err != nil {
 			return nil, err
@@ -73,7 +86,7 @@ func pause(ctx context.Context, r *Run) (Result, error) {
 	case !interactive:
 		r.Controller.Warn("Not waiting for response to prompt as stdin is not interactive")
 	}
-	if wait > 0 {
+	if wait > 0 && !interrupted {
 		input = ""
 	}
 	took := time.Since(start)

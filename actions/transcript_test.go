@@ -309,6 +309,6 @@ func (c *testController) TemplateFile(path string, _ TemplateOptions, _ *value.D
 	return []byte(strings.ReplaceAll(string(data), "{{ x }}", "rendered")), err
 }
 
-func (c *testController) Prompt(context.Context, string, bool, int) (string, bool, error) {
+func (c *testController) Prompt(context.Context, string, Keys) (string, bool, error) {
 	return "", false, nil
 }

@@ -26,6 +26,9 @@ var volatileKeys = map[string]bool{
 // unitVolatile are properties of a unit that are new whenever it runs.
 var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
 
+// agentUnit are services that are there because an agent is.
+var agentUnit = regexp.MustCompile(`^(volant-agent|user@\d+|user-runtime-dir@\d+)\.service$`)
+
 // unordered are lists that the reference makes of a set.
 var unordered = map[string]bool{
 	"ansible_interfaces": true, "ansible_mounts": true, "ansible_virtualization_tech_guest": true, "ansible_virtualization_tech_host": true,
@@ -73,7 +76,7 @@ var volatileText = []struct {
 	{regexp.MustCompile(`(?s)(extract the file is installed\.)\n.*?(Origin:|\.\.\.ignoring|\z)`), "$1\n$2"},
 	{regexp.MustCompile(`\b\d:\d\d:\d\d\.\d{6}\b`), "DELTA"},
 	{regexp.MustCompile(`\b1[789]\d{8}(?:\.\d+)?\b`), "EPOCH"},
-	{regexp.MustCompile(`"((?:a|c|m|birth)time|elapsed|inode|dev)": [\d.]+`), `"$1": N`},
+	{regexp.MustCompile(`"((?:a|c|m|birth)time|elapsed|inode|dev|child_pid)": [\d.]+`), `"$1": N`},
 }
 
 func normalText(s string) string {
@@ -104,6 +107,12 @@ func normal(v any) any {
 			}
 			if volatileKeys[k] {
 				out[k] = fmt.Sprintf("<%T>", e)
+				continue
+			}
+			if list, ok := e.([]any); ok && k == "stdout_lines" && len(list) > 0 && list[0] == "" { // the same newline
+				e = list[1:]
+			}
+			if agentUnit.MatchString(k) { // the agent is a service too
 				continue
 			}
 			if out[k] = normal(e); unordered[k] {

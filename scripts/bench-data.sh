@@ -6,6 +6,7 @@
 #   ONLY='tree|slurp'   only the cases whose name matches
 #   SCALE=0.1           smaller files
 #   FILES=200           fewer of them in the directory
+#   SIDES=volant        only one side
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/bin:$PATH ANSIBLE_NOCOLOR=1
@@ -128,6 +129,7 @@ host("head -c %d /dev/urandom > /var/tmp/bench-fetch; cp /var/tmp/bench-fetch /v
      "head -c %d /dev/urandom > /var/tmp/bench-slurp" % (1024 * MB * scale, 20 * MB * scale))
 open(work + "/ansible.cfg", "w").write("[defaults]\ninterpreter_python=/usr/bin/python3\n")
 sides = {"volant": ["volant", "playbook"], "ansible-core": [reference + "/bin/ansible-playbook"]}
+sides = {name: words for name, words in sides.items() if name in os.environ.get("SIDES", "volant,ansible-core").split(",")}
 for words in sides.values():  # agents there, interpreters started once
     open(work + "/ping.yml", "w").write("- hosts: all\n  gather_facts: false\n  tasks: [ping: {}]\n")
     run([*words, "-i", inventory, work + "/ping.yml"])
@@ -146,14 +148,14 @@ for case, task in cases.items():
     table.append(row)
     print(json.dumps(row), flush=True)
 json.dump(table, open("dist/bench-data.json", "w"), indent=1)
-print("\n| | volant | controller | host | ansible-core | controller | host | times |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+print("\n| |" + "".join(" %s | controller | host |" % side for side in sides) + " times |")
+print("| ---" * (3 * len(sides) + 2) + " |")
 for row in table:
-    cells = [row["case"]]
+    cells, took = [row["case"]], [row[side].get("seconds") for side in sides]
     for side in sides:
         r = row[side]
         cells += ["%.2f s" % r["seconds"], "%d MB" % r["controller_mb"], "%d MB" % r["host_mb"]] if "seconds" in r else ["failed", "", ""]
-    a, b = row["volant"].get("seconds"), row["ansible-core"].get("seconds")
-    cells.append("%.1f" % (b / a) if a and b else "")
+    cells.append("%.1f" % (took[1] / took[0]) if len(took) == 2 and all(took) else "")
     print("| " + " | ".join(cells) + " |")
 for row in table:
     for side in sides:

@@ -33,6 +33,9 @@ type prompter struct {
 
 	before func() // called before a question is shown; may be nil
 	asking atomic.Bool
+	// foreign says that the terminal need not be the one this process runs in
+	// the foreground of.
+	foreign bool
 
 	mu    sync.Mutex // a question and its answer
 	lines *bufio.Reader

@@ -236,9 +236,9 @@ func (d *Display) first(text string) bool {
 	return true
 }
 
-// Warn shows a warning once.
+// Warn shows a warning once, without white space around it.
 func (d *Display) Warn(w Warning) {
-	e := &fault.Error{Msg: w.Msg, Help: w.Help, Pos: w.Pos, Excerpt: w.Excerpt, Cause: w.Cause}
+	e := &fault.Error{Msg: strings.TrimSpace(w.Msg), Help: w.Help, Pos: w.Pos, Excerpt: w.Excerpt, Cause: w.Cause}
 	if text := "[WARNING]: " + fault.Verbose(e); d.first(text) {
 		d.print(text, "warn", true, levelWarning)
 	}

@@ -256,12 +256,11 @@ func (c *local) HasModule(name string) bool {
 func (c *local) Warn(text string) { c.warn(events.Warning{Msg: text}) }
 
 // Prompt implements actions.Controller.
-func (c *local) Prompt(ctx context.Context, text string, echo bool, seconds int) (string, bool, error) {
-	if c.r.opt.Prompt == nil {
+func (c *local) Prompt(ctx context.Context, text string, keys actions.Keys) (string, bool, error) {
+	if c.r.opt.Keys == nil {
 		return "", false, nil
 	}
-	line, err := c.r.opt.Prompt(ctx, text, echo, seconds)
-	return line, true, err
+	return c.r.opt.Keys(ctx, text, keys)
 }
 
 // Display implements actions.Controller.

@@ -110,7 +110,10 @@ type Options struct {
 	ForceHandlers bool
 	Stdin         io.Reader // nil: not interactive
 	// Prompt asks on the terminal; nil when there is none.
-	Prompt   func(ctx context.Context, text string, echo bool, seconds int) (string, error)
+	Prompt func(ctx context.Context, text string, echo bool, seconds int) (string, error)
+	// Keys asks there key by key, as actions.Controller.Prompt; nil when there
+	// is none.
+	Keys     func(ctx context.Context, text string, keys actions.Keys) (typed string, interactive bool, err error)
 	AsyncDir string // of background jobs where no variable says; empty: ~/.ansible_async
 	// Excerpt is shown as the source of tasks that are in no file (ad hoc).
 	Excerpt string

@@ -254,7 +254,7 @@ func isChanged(res Dict) bool { return any1(res, "changed") }
 func (x *exec) takeWarnings(res Dict) {
 	if l, ok := res.Lookup("warnings").(*value.List); ok {
 		for _, w := range l.Items {
-			x.warn(events.Warning{Msg: strings.TrimSpace(text(w))})
+			x.warn(events.Warning{Msg: text(w)})
 		}
 	}
 	if l, ok := res.Lookup("deprecations").(*value.List); ok {
