@@ -385,12 +385,14 @@ func (x *exec) emitItem(io *outcome) {
 	x.emit(events.Item{Host: x.h.name, Task: io.task, Outcome: &io.Outcome})
 }
 
-// join makes a loop's result of its items'.
+// join makes a loop's result of its items'. What an item's event holds is read
+// by others by now: a result that loses keys in the list is a copy.
 func (x *exec) join(o *outcome) {
 	res := o.Value
+	list, _ := res.Lookup("results").(*value.List)
 	skipped := true
 	res.Set("skipped", true)
-	for _, io := range o.items {
+	for i, io := range o.items {
 		d := io.Value
 		o.marked = o.marked || io.marked
 		if truthy(d.Lookup("_ansible_no_log")) {
@@ -431,7 +433,9 @@ func (x *exec) join(o *outcome) {
 				}
 				joined.Items = append(joined.Items, l.Items...)
 				res.Set(k, joined)
-				d.Delete(k)
+				if list != nil && i < list.Len() {
+					list.Items[i] = lacking(list.Items[i], k)
+				}
 			}
 		}
 		o.runOnce = io.runOnce
@@ -450,6 +454,17 @@ func (x *exec) join(o *outcome) {
 	ev := *x.ev
 	ev.IgnoreUnreachable = o.ignoreUnreach
 	o.task = &ev
+}
+
+// lacking is a result less one key.
+func lacking(v any, key string) any {
+	d, ok := v.(*value.Dict)
+	if !ok {
+		return v
+	}
+	d = d.Clone()
+	d.Delete(key)
+	return d
 }
 
 // conditions reports whether all conditions hold.
