@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 cache=$PWD/.cache
 export VOLANT_ANSIBLE_CORE=${VOLANT_ANSIBLE_CORE:-$cache/reference}
 export BENCH_ANSIBLE=$VOLANT_ANSIBLE_CORE/bin/ansible-playbook
-mkdir -p dist
+mkdir -p dist "$cache"
 if [ -z "${PLAYBOOK:-}" ]; then
   roles=(geerlingguy.security,3.0.2 geerlingguy.nginx,3.3.1 geerlingguy.git,3.0.1 geerlingguy.pip,3.1.2)
   where=${ANSIBLE_ROLES_PATH:-$cache/roles}
