@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -228,7 +229,7 @@ func (b *rebooter) program(ctx context.Context) (string, error) {
 		if first, ok := files.Items[0].(*value.Dict); ok {
 			// The path goes into a command line: a host may not add to it.
 			if p, ok := first.Str("path"); ok && strings.HasPrefix(p, "/") {
-				return shellQuote(p), nil
+				return shlex.Quote(p), nil
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"volant/wire/argspec"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -80,7 +81,7 @@ func script(ctx context.Context, r *Run) (Result, error) {
 		command = exe + " " + line
 	}
 	if chdir != "" {
-		command = "cd " + shellQuote(chdir) + " && " + command
+		command = "cd " + shlex.Quote(chdir) + " && " + command
 	}
 	file := src.File
 	file.Arg, file.Suffix = name, "/"+path.Base(found)
@@ -89,20 +90,6 @@ func script(ctx context.Context, r *Run) (Result, error) {
 		return nil, err
 	}
 	return ranCommand(res), nil
-}
-
-// shellQuote quotes s for a POSIX shell as Python's shlex.quote does.
-func shellQuote(s string) string {
-	safe := s != ""
-	for _, c := range s {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("@%+=:,./-_", c)) {
-			safe = false
-		}
-	}
-	if safe {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
 // firstWord is the first word of a line as a POSIX shell splits it.

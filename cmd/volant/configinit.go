@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"volant/controller/yaml"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -153,24 +154,13 @@ func environmentText(def any, s *value.Dict) string {
 		def = joinedItems(l)
 	}
 	if t, ok := value.Text(def); ok && t != "" && !quotedText(t) {
-		return shellQuoted(t)
+		return shlex.Quote(t)
 	}
 	return value.Str(def)
 }
 
 func quotedText(s string) bool {
 	return len(s) > 1 && s[0] == s[len(s)-1] && (s[0] == '"' || s[0] == '\'') && s[len(s)-2] != '\\'
-}
-
-// shellQuoted is Python's shlex.quote.
-func shellQuoted(s string) string {
-	plain := func(r rune) bool {
-		return r < 128 && (r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || strings.ContainsRune("@%+=:,./-", r))
-	}
-	if strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
 // def is the default of a setting, "" where it has none.

@@ -11,6 +11,7 @@ import (
 	"volant/actions"
 	"volant/controller/fault"
 	"volant/stage"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -242,7 +243,7 @@ func (b *bridge) asked(frame *value.Dict) (any, error) {
 		}
 		const arg = "VOLANT_STAGED_FILE"
 		src.Arg = arg
-		res, err := b.r.Host.Raw(b.ctx, "cat "+arg+" > "+quote(word("dest")), "", src.File)
+		res, err := b.r.Host.Raw(b.ctx, "cat "+arg+" > "+shlex.Quote(word("dest")), "", src.File)
 		if err != nil {
 			return nil, err
 		}
@@ -263,9 +264,6 @@ func (b *bridge) asked(frame *value.Dict) (any, error) {
 	}
 	return nil, errors.New("the helper for Python plugins asked what nobody answers")
 }
-
-// quote makes one word of a shell of text.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'" }
 
 // download is a file fetched for a plugin: it is there once it is whole.
 type download struct {

@@ -3,12 +3,12 @@ package template
 import (
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"volant/controller/fault"
 	"volant/controller/jinja"
 	"volant/wire/pyre"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -35,19 +35,6 @@ func split(c *jinja.Context, a jinja.Args) (any, error) {
 	return raised(c.Call(fn, jinja.Args{Pos: a.Pos[1:], Kw: a.Kw}))
 }
 
-var shellSafe = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellQuote is Python's shlex.quote.
-func shellQuote(s string) string {
-	if s == "" {
-		return "''"
-	}
-	if shellSafe.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
-}
-
 func quote(c *jinja.Context, a []any) (any, error) {
 	if a[0] == nil {
 		return "''", nil
@@ -57,13 +44,13 @@ func quote(c *jinja.Context, a []any) (any, error) {
 		return nil, err
 	}
 	if m, ok := a[0].(value.Markup); ok && m != "" {
-		if shellSafe.MatchString(s) {
+		if shlex.Quote(s) == s {
 			return m, nil
 		}
 		inner := strings.ReplaceAll(s, "'", value.Escape(`'"'"'`))
 		return value.ToMarkup("'") + value.Markup(inner) + value.ToMarkup("'"), nil
 	}
-	return shellQuote(s), nil
+	return shlex.Quote(s), nil
 }
 
 // flags are the flags of the options every regex plugin has.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"volant/wire/shlex"
 )
 
 // plan is how one become method is run and understood.
@@ -64,7 +66,7 @@ var methods = map[string]method{
 	"su": {exe: "su", fail: []string{"Authentication failure"}, asks: true,
 		prompt: func(_ string, p Params) *regexp.Regexp { return suPrompt(p.Prompts) },
 		build: func(c pieces) string {
-			return join(c.exe, c.flags, c.user, "-c", quote(c.wrapped))
+			return join(c.exe, c.flags, c.user, "-c", shlex.Quote(c.wrapped))
 		}},
 	"doas": {exe: "doas", fail: []string{"Permission denied", "doas: Authentication failed"}, missing: []string{"Authorization required", "Authentication required"}, tty: true,
 		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, doasPrompt) },
@@ -91,7 +93,7 @@ var methods = map[string]method{
 	"pbrun": {exe: "pbrun", nobody: true, tty: true, prompt: said("Password:"),
 		build: func(c pieces) string { return join(c.exe, c.flags, userFlag(c), c.command()) }},
 	"pmrun": {exe: "pmrun", tty: true, prompt: said("Enter UPM user password:"),
-		build: func(c pieces) string { return join(c.exe, c.flags, quote(c.wrapped)) }},
+		build: func(c pieces) string { return join(c.exe, c.flags, shlex.Quote(c.wrapped)) }},
 	"sesu": {exe: "sesu", flags: "-H -S -n", nobody: true, fail: []string{"Sorry, try again with sesu."}, missing: []string{"Sorry, try again with sesu."},
 		tty: true, prompt: said("Please enter your password:"),
 		build: func(c pieces) string { return join(c.exe, c.flags, c.user, "-c", c.wrapped) }},
@@ -209,16 +211,16 @@ func newPlan(p Params, argv []string) (*plan, error) {
 	}
 	words := make([]string, len(argv))
 	for i, a := range argv {
-		words[i] = quote(a)
+		words[i] = shlex.Quote(a)
 	}
 	begin := "echo "
 	if m.echoes { // before the mark: nothing is sent until that is seen
 		begin = "stty raw -echo ; echo "
 	}
-	c.echo = quote(begin + pl.mark + " ; exec " + strings.Join(words, " "))
+	c.echo = shlex.Quote(begin + pl.mark + " ; exec " + strings.Join(words, " "))
 	c.wrapped = "/bin/sh -c " + c.echo
 	if name == "sudo" && p.Chdir != "" {
-		c.exe = "cd " + quote(p.Chdir) + " && " + c.exe
+		c.exe = "cd " + shlex.Quote(p.Chdir) + " && " + c.exe
 	}
 	pl.line = m.build(c)
 	return pl, nil
@@ -283,14 +285,4 @@ func withoutN(c pieces) string {
 		kept = append(kept, f)
 	}
 	return strings.Join(kept, " ")
-}
-
-var safe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// quote quotes s for a POSIX shell as Python's shlex.quote does.
-func quote(s string) string {
-	if safe.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }

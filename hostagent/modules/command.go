@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"volant/hostagent/proc"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -55,7 +55,7 @@ func runCommand(ctx context.Context, c *call, a *commandArgs) (Result, error) {
 		r.Set("cmd", line)
 	case line != "":
 		var err error
-		if argv, err = proc.Split(line); err != nil {
+		if argv, err = shlex.Split(line); err != nil {
 			return nil, raise(err.Error())
 		}
 		if len(argv) == 0 {
@@ -146,7 +146,7 @@ func (c *call) execute(ctx context.Context, r *value.Dict, a *commandArgs, line 
 		if argv != nil { // argv given to shell: the words are quoted into one line
 			quoted := make([]string, len(argv))
 			for i, w := range argv {
-				quoted[i] = proc.Quote(w)
+				quoted[i] = shlex.Quote(w)
 			}
 			line = strings.Join(quoted, " ")
 		}
@@ -249,12 +249,12 @@ func cleanArgs(argv []string) string {
 		}
 		if passwordArg.MatchString(a) {
 			if k, _, ok := strings.Cut(a, "="); ok {
-				out = append(out, proc.Quote(k+"=********"))
+				out = append(out, shlex.Quote(k+"=********"))
 				continue
 			}
 			next = true
 		}
-		out = append(out, proc.Quote(urlPasswords(a)))
+		out = append(out, shlex.Quote(urlPasswords(a)))
 	}
 	return strings.Join(out, " ")
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"volant/hostagent/proc"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -343,7 +343,7 @@ func (r *copyRun) validate(ctx context.Context) error {
 
 // runLine is run_command of a line of words.
 func (c *call) runLine(ctx context.Context, line string) (*ran, error) {
-	words, err := proc.Split(line)
+	words, err := shlex.Split(line)
 	if err != nil {
 		return nil, raise(err.Error())
 	}

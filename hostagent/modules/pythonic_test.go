@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"volant/hostagent/proc"
 	"volant/hostagent/python/coretest"
 	"volant/wire/argspec"
+	"volant/wire/shlex"
 )
 
 // pythonScript answers each question on its input with Python's own functions.
@@ -66,7 +66,7 @@ func ours(kind, a, b string) any {
 		}
 		return "ValueError"
 	case "split":
-		w, err := proc.Split(a)
+		w, err := shlex.Split(a)
 		if err != nil {
 			return "ValueError"
 		}
@@ -76,7 +76,7 @@ func ours(kind, a, b string) any {
 		}
 		return out
 	case "quote":
-		return proc.Quote(a)
+		return shlex.Quote(a)
 	case "expand":
 		vars := map[string]string{"HOME": "/h/", "A": "1", "AB": "x y"}
 		return argspec.Environment{Getenv: func(k string) string { return vars[k] }}.ExpandPath(a)

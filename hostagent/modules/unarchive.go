@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"volant/hostagent/proc"
 	"volant/hostagent/python"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -176,10 +176,10 @@ func (t *tarball) words(op string) []string {
 	}
 	if op != "--list" {
 		if opted(a.Owner) != "" {
-			w = append(w, "--owner="+proc.Quote(*a.Owner))
+			w = append(w, "--owner="+shlex.Quote(*a.Owner))
 		}
 		if opted(a.Group) != "" {
-			w = append(w, "--group="+proc.Quote(*a.Group))
+			w = append(w, "--group="+shlex.Quote(*a.Group))
 		}
 		if a.KeepNewer {
 			w = append(w, "--keep-newer-files")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"volant/hostagent/proc"
+	"volant/wire/shlex"
 )
 
 // rawStr is text for Python that may hold bytes that are not UTF-8: they
@@ -51,7 +52,7 @@ func commandLine(interpreter string, environ []string, args ...string) []string 
 	}
 	line := "exec " + interpreter
 	for _, a := range args {
-		line += " " + proc.Quote(a)
+		line += " " + shlex.Quote(a)
 	}
 	return []string{"/bin/sh", "-c", line}
 }

@@ -14,6 +14,7 @@ import (
 
 	"volant/hostagent/proc"
 	"volant/wire/pyjson"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -88,7 +89,7 @@ func argsFile(r *Request) ([]byte, error) {
 		var b strings.Builder
 		for k, v := range r.Args.All() {
 			name, _ := value.Text(k)
-			b.WriteString(name + "=" + proc.Quote(value.Str(v)) + " ")
+			b.WriteString(name + "=" + shlex.Quote(value.Str(v)) + " ")
 		}
 		return []byte(b.String()), nil
 	}
@@ -109,7 +110,7 @@ func runCommand(ctx context.Context, r *Request, argv []string, forked func(int)
 	if argv[0] == "/bin/sh" && len(argv) > 3 { // commandLine's shell form: arguments go into the line
 		line := argv[2]
 		for _, a := range argv[3:] {
-			line += " " + proc.Quote(a)
+			line += " " + shlex.Quote(a)
 		}
 		argv = []string{argv[0], argv[1], line}
 	}
