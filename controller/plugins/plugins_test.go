@@ -195,6 +195,28 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// TestAnswerTooLarge: a variable that no frame can hold fails the lookup that
+// reads it, and leaves its helper in step.
+func TestAnswerTooLarge(t *testing.T) {
+	h, _ := project(t)
+	v := value.NewDict(0)
+	v.Set("who", strings.Repeat("x", 5000))
+	if _, ok := h.Lookup("mine"); !ok {
+		t.Fatal("no lookup")
+	}
+	p := <-h.idle
+	p.limit = 4000
+	h.idle <- p
+	_, _, err := scope(t.Context(), t, h, v).Expression(value.NewTemplate("lookup('mine', 'a')", value.Pos{}))
+	if err == nil || !strings.Contains(err.Error(), "over 64 MiB") {
+		t.Fatal(err)
+	}
+	got, _, err := scope(t.Context(), t, h, value.NewDict(0)).Expression(value.NewTemplate("1 | add", value.Pos{}))
+	if err != nil || got != int64(2) || len(h.slots) != 1 {
+		t.Fatalf("after that: %v, %v, %d helpers", got, err, len(h.slots))
+	}
+}
+
 // TestNothingStarted: names nobody can have start no Python.
 func TestNothingStarted(t *testing.T) {
 	h := New(Options{Python: "/nonexistent/python3"})

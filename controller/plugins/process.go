@@ -34,6 +34,8 @@ type process struct {
 	raw  *os.File
 	errs *tail
 	dirs int // how many of the directories it knows
+	// limit bounds what is sent: maxFrame, less in tests.
+	limit int
 }
 
 // start starts a helper and tells it where things are.
@@ -48,7 +50,7 @@ func (h *Helper) start(ctx context.Context) (*process, error) {
 		_ = theirs.Close()
 		return nil, err
 	}
-	p := &process{to: to, raw: ours, from: bufio.NewReaderSize(ours, 64<<10), errs: &tail{}}
+	p := &process{to: to, raw: ours, from: bufio.NewReaderSize(ours, 64<<10), errs: &tail{}, limit: maxFrame}
 	p.cmd = exec.Command(h.opt.Python, "-") //nolint:noctx // it outlives the call that starts it; Close ends it
 	p.cmd.Stdin = strings.NewReader(helperSource + actionSource)
 	p.cmd.Stdout, p.cmd.Stderr = h.opt.Stdout, p.errs
@@ -120,7 +122,7 @@ func (p *process) exchange(frame *value.Dict, on serve) (any, error) {
 				if reply == nil {
 					reply = refusal("nothing can be asked here")
 				}
-				if err := p.send(reply); err != nil {
+				if err := p.reply(reply); err != nil {
 					return nil, err
 				}
 			}
@@ -130,12 +132,22 @@ func (p *process) exchange(frame *value.Dict, on serve) (any, error) {
 	}
 }
 
+// reply answers a question; one whose answer cannot be sent gets a refusal, for
+// the helper waits.
+func (p *process) reply(frame *value.Dict) error {
+	err := p.send(frame)
+	if err == nil || errors.As(err, new(*errDied)) {
+		return err
+	}
+	return p.send(refusal(err.Error()))
+}
+
 func (p *process) send(frame *value.Dict) error {
 	b, err := pyjson.Append(make([]byte, 4, 512), frame)
 	if err != nil {
 		return err
 	}
-	if len(b)-4 > maxFrame {
+	if len(b)-4 > p.limit {
 		return errors.New("what a Python plugin is given is over 64 MiB")
 	}
 	binary.BigEndian.PutUint32(b, uint32(len(b)-4)) //nolint:gosec // bounded above
