@@ -14,6 +14,7 @@ import (
 
 	"volant/controller/fault"
 	"volant/controller/journal"
+	"volant/hostagent"
 	"volant/wire"
 )
 
@@ -30,6 +31,9 @@ type keeper struct {
 
 // runsDir is where the journals of runs are.
 func (j *project) runsDir() string { return filepath.Join(j.stateDir(), "runs") }
+
+// runPath is the journal of the run of a name.
+func (j *project) runPath(name string) string { return filepath.Join(j.runsDir(), name+journal.Suffix) }
 
 // seen notes a file that the run read.
 func (k *keeper) seen(path string, data []byte) {
@@ -60,7 +64,7 @@ func (k *keeper) begin(j *project, opt *playbookOptions) error {
 	dir := j.runsDir()
 	h := &journal.Header{
 		Run: wire.NewRunID(), SessionKey: make([]byte, wire.SessionKeyLen), Created: time.Now().UnixNano(),
-		Args: k.args, Dir: j.dir, Playbooks: opt.Playbook, BootID: bootID(), Release: release(), Command: j.name,
+		Args: k.args, Dir: j.dir, Playbooks: opt.Playbook, BootID: hostagent.BootID(), Release: release(), Command: j.name,
 	}
 	_, _ = rand.Read(h.SessionKey) // never fails, see crypto/rand
 	if err = os.MkdirAll(dir, 0o700); err == nil {
@@ -99,15 +103,6 @@ func (k *keeper) end(j *project, code int, err error) {
 	if f, ok := j.stderr.(*os.File); ok && err != nil && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(f, "\nGo on with: volant playbook --resume %s\n", strings.TrimSuffix(filepath.Base(k.w.Path()), journal.Suffix))
 	}
-}
-
-// bootID is the kernel's id of this boot; empty where there is none.
-func bootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // changed refuses a run whose files are not what they were.

@@ -19,6 +19,7 @@ import (
 	"volant/controller/playbook"
 	"volant/controller/union"
 	"volant/controller/vars"
+	"volant/hostagent"
 	"volant/wire/value"
 )
 
@@ -184,7 +185,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
-		Journal: k.w, Past: k.past, BootID: bootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
+		Journal: k.w, Past: k.past, BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
 	k.w.Sync() // before agents are told to forget

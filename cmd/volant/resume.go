@@ -14,6 +14,7 @@ import (
 
 	"volant/controller/fault"
 	"volant/controller/journal"
+	"volant/hostagent"
 )
 
 // resume is the option --resume: "" (not given), "?" (without a name), or a
@@ -70,15 +71,15 @@ func resumeMain(ctx context.Context, p *process, name string, args []string) err
 	if err != nil {
 		return err
 	}
-	past, w, err := journal.Resume(run.Path, key, bootID(), time.Now().UnixNano())
+	past, w, err := journal.Resume(j.runPath(run), key, hostagent.BootID(), time.Now().UnixNano())
 	switch {
 	case errors.Is(err, journal.ErrBusy):
-		return &fault.Error{Msg: fmt.Sprintf("The run %s is going on in another process.", run.Name)}
+		return &fault.Error{Msg: fmt.Sprintf("The run %s is going on in another process.", run)}
 	case err != nil:
 		return err
 	case w == nil:
 		j.display.Print(fmt.Sprintf("The run %s came to its end on %s with code %d; there is nothing to resume.",
-			run.Name, local(past.End.Time), past.End.Code), "")
+			run, local(past.End.Time), past.End.Code), "")
 		if past.End.Code != 0 {
 			return &exit{code: int(past.End.Code)}
 		}
@@ -106,41 +107,49 @@ func resumeMain(ctx context.Context, p *process, name string, args []string) err
 	}
 	k.greet()
 	k.display.Print(fmt.Sprintf("Resuming the run %s of %s, begun on %s: %d tasks are done.",
-		run.Name, strings.Join(h.Playbooks, ", "), local(h.Created), past.Results()), "")
+		run, strings.Join(h.Playbooks, ", "), local(h.Created), past.Results()), "")
 	return k.playbooks(ctx, &all, &keeper{args: h.Args, header: h, w: w, past: past})
 }
 
 func local(ns int64) string { return time.Unix(0, ns).Format("2006-01-02 15:04:05") }
 
-// findRun is the run of a name, of the only one that begins so, or the last
-// that was broken off.
-func (j *project) findRun(name string) (*journal.Run, error) {
+// findRun is the name of the run that is called so, of the only one whose name
+// begins so, or of the last that was broken off: only this one is looked for in
+// the files.
+func (j *project) findRun(name string) (string, error) {
+	if name == "last" {
+		return j.lastBroken()
+	}
+	names, err := journal.Names(j.runsDir())
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(names, name) {
+		return name, nil
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, name) })
+	if len(names) == 1 {
+		return names[0], nil
+	}
+	return "", &fault.Error{Msg: fmt.Sprintf("There is no run %q that could be resumed.", name), Help: "Without a name, --resume lists the runs."}
+}
+
+// lastBroken is the name of the last run that was broken off.
+func (j *project) lastBroken() (string, error) {
 	key, err := j.identity()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	runs, err := journal.List(j.runsDir(), key)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var found []*journal.Run
 	for _, r := range runs {
-		switch {
-		case r.Name == name:
-			return r, nil
-		case name == "last" && r.Err == nil && !r.Running && (r.End == nil || r.End.Interrupted):
-			return r, nil
-		case strings.HasPrefix(r.Name, name):
-			found = append(found, r)
+		if r.Err == nil && !r.Running && (r.End == nil || r.End.Interrupted) {
+			return r.Name, nil
 		}
 	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	if name == "last" {
-		return nil, &fault.Error{Msg: "There is no run that was broken off."}
-	}
-	return nil, &fault.Error{Msg: fmt.Sprintf("There is no run %q that could be resumed.", name), Help: "Without a name, --resume lists the runs."}
+	return "", &fault.Error{Msg: "There is no run that was broken off."}
 }
 
 // runsMain lists the runs that were written down, or removes one.
@@ -161,7 +170,7 @@ func runsMain(_ context.Context, p *process, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := journal.Remove(run.Path); err != nil {
+		if err := journal.Remove(j.runPath(run)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func (b *batch) free(ctx context.Context) (int, error) {
 		work, moved := false, false
 		for i := range left {
 			h := left[(last+i)%len(left)]
-			if first, _, ok := b.r.opt.Past.Next(); ok && first != h.name && b.byName[first] != nil {
+			if first, ok := b.r.opt.Past.Next(); ok && first != h.name && b.byName[first] != nil {
 				work = true // in the order it was done before
 				continue
 			}
@@ -63,7 +63,7 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			last = (last + 1) % len(left)
 		}
 		if flying == 0 {
-			if name, _, ok := b.r.opt.Past.Next(); ok && !moved {
+			if name, ok := b.r.opt.Past.Next(); ok && !moved {
 				return CodeOK, anotherWay(b.plan.Setup, name)
 			}
 			continue

@@ -104,7 +104,7 @@ func (b *batch) replayed(j *running) (*outcome, error) {
 		seq := b.r.seqs[h.name] + 1
 		rec, items := past.Outcome(h.name, seq)
 		if rec == nil {
-			next, _, more := past.Next()
+			next, more := past.Next()
 			if past.Meta(h.name, seq) != nil || more && b.byName[next] == nil {
 				return nil, anotherWay(j.step, h.name)
 			}

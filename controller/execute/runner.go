@@ -109,7 +109,7 @@ func (r *Runner) playbook(ctx context.Context, book *playbook.Playbook) (code in
 			break
 		}
 	}
-	if _, _, more := r.opt.Past.Next(); !more {
+	if _, more := r.opt.Past.Next(); !more {
 		r.unmute()
 	}
 	r.retryFile(book)

@@ -11,15 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"volant/wire"
 )
 
 // Run is one run that a directory has a file of.
 type Run struct {
 	Name    string
-	Path    string
 	Header  *Header
 	End     *End // nil: broken off, or going on
 	Running bool
@@ -37,6 +34,17 @@ func Name(begin time.Time, run wire.RunID) string {
 // List reads a directory's runs, the newest first. A directory that does not
 // exist has none.
 func List(dir string, key ed25519.PrivateKey) ([]*Run, error) {
+	names, err := Names(dir)
+	var out []*Run
+	for _, name := range names {
+		out = append(out, read(filepath.Join(dir, name+Suffix), name, key))
+	}
+	return out, err
+}
+
+// Names are those of a directory's runs, the newest first: a name says when its
+// run began. No file is opened.
+func Names(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -44,20 +52,18 @@ func List(dir string, key ed25519.PrivateKey) ([]*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing runs: %w", err)
 	}
-	var out []*Run
+	var names []string
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), Suffix)
-		if !ok || !e.Type().IsRegular() {
-			continue
+		if name, ok := strings.CutSuffix(e.Name(), Suffix); ok && e.Type().IsRegular() {
+			names = append(names, name)
 		}
-		out = append(out, read(filepath.Join(dir, e.Name()), name, key))
 	}
-	slices.SortFunc(out, func(a, b *Run) int { return strings.Compare(b.Name, a.Name) })
-	return out, nil
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) })
+	return names, nil
 }
 
 func read(path, name string, key ed25519.PrivateKey) *Run {
-	r := &Run{Name: name, Path: path}
+	r := &Run{Name: name}
 	f, err := os.Open(path)
 	if err != nil {
 		r.Err = err
@@ -67,7 +73,7 @@ func read(path, name string, key ed25519.PrivateKey) *Run {
 	if st, err := f.Stat(); err == nil {
 		r.Size, r.Changed = st.Size(), st.ModTime()
 	}
-	r.Running = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+	r.Running = held(f)
 	p, _, err := load(f, key)
 	if err != nil {
 		r.Err = err
@@ -78,24 +84,14 @@ func read(path, name string, key ed25519.PrivateKey) *Run {
 }
 
 // Prune removes all but the newest runs, keep of them; those that are going on
-// stay. A file's name says when it began.
+// stay.
 func Prune(dir string, keep int) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	names, err := Names(dir)
 	if err != nil {
 		return fmt.Errorf("removing old runs: %w", err)
 	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), Suffix) && e.Type().IsRegular() {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	for i := range max(0, len(names)-keep) {
-		if err := Remove(filepath.Join(dir, names[i])); err != nil && !errors.Is(err, ErrBusy) {
+	for _, name := range names[min(max(keep, 0), len(names)):] {
+		if err := Remove(filepath.Join(dir, name+Suffix)); err != nil && !errors.Is(err, ErrBusy) {
 			return err
 		}
 	}
@@ -112,8 +108,8 @@ func Remove(path string) error {
 		return fmt.Errorf("removing a run: %w", err)
 	}
 	defer f.Close()
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return ErrBusy
+	if err := hold(f); err != nil {
+		return err
 	}
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("removing a run: %w", err)

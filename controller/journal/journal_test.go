@@ -159,6 +159,118 @@ func TestInterruptedCanGoOn(t *testing.T) {
 	_ = w.Close()
 }
 
+// TestPowerCutIsRemembered: that the end of what was written may be missing
+// holds for every later attempt, whatever became of the first.
+func TestPowerCutIsRemembered(t *testing.T) {
+	key := newKey(t)
+	path := written(t, key, 3)
+	for i, attempt := range []struct {
+		boot string
+		want bool
+	}{{"b1", false}, {"b2", true}, {"b2", true}, {"b3", true}, {"b3", true}} {
+		p, w, err := Resume(path, key, attempt.boot, int64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Rebooted(attempt.boot); got != attempt.want {
+			t.Errorf("attempt %d on boot %s: rebooted %v", i+1, attempt.boot, got)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestListingIsNotBusy: who lists the runs keeps nobody from resuming one.
+func TestListingIsNotBusy(t *testing.T) {
+	key := newKey(t)
+	path := written(t, key, 500)
+	stop := make(chan struct{})
+	var listers sync.WaitGroup
+	for range 3 {
+		listers.Go(func() { // ends with stop
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if runs, err := List(filepath.Dir(path), key); err != nil || len(runs) != 1 || runs[0].Err != nil {
+					t.Error(runs, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 30 {
+		_, w, err := Resume(path, key, "b1", int64(i))
+		if err != nil {
+			t.Errorf("attempt %d: %v", i, err)
+			break
+		}
+		if _, _, err := Resume(path, key, "b1", 0); !errors.Is(err, ErrBusy) {
+			t.Errorf("resumed twice at once: %v", err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	listers.Wait()
+}
+
+// TestEndingIsNeverResumed: while a run says that it is over, nobody finds it
+// broken off.
+func TestEndingIsNeverResumed(t *testing.T) {
+	key := newKey(t)
+	for range 20 {
+		path := written(t, key, 20)
+		_, w, err := Resume(path, key, "b1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var other sync.WaitGroup
+		other.Go(func() { // ends once the run is over
+			for {
+				p, again, err := Resume(path, key, "b1", 1)
+				switch {
+				case again != nil:
+					t.Errorf("resumed with %d results", p.Results())
+					_ = again.Close()
+					return
+				case err == nil:
+					return
+				case !errors.Is(err, ErrBusy):
+					t.Error(err)
+					return
+				}
+			}
+		})
+		if err := w.End(&End{Code: 2}); err != nil {
+			t.Error(err)
+		}
+		other.Wait()
+	}
+}
+
+// TestReplacedWhileOpened: the lock of a file that is the run's no longer says
+// nothing of the run.
+func TestReplacedWhileOpened(t *testing.T) {
+	key := newKey(t)
+	path, other := written(t, key, 3), written(t, key, 1)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := resume(f, path, key, "b1", 0); !errors.Is(err, errReplaced) {
+		t.Errorf("a file without the name was taken: %v", err)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	dir, key := t.TempDir(), newKey(t)
 	var busy *Writer

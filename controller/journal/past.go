@@ -11,8 +11,6 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/sys/unix"
-
 	"volant/wire"
 )
 
@@ -26,18 +24,18 @@ type Past struct {
 	Resumed int // how often it was resumed before
 
 	bootID string // of the controller's machine when it was last written
+	gap    bool   // it was started anew before that, too
 
 	outcomes map[step]*Outcome
 	items    map[step][]*Outcome
 	metas    map[step]*Meta
 	order    []step // of outcomes and metas, as they happened
 	next     int
-	used     map[step]bool
+	used     map[step]bool // tasks are taken over in another order than they ended
 	redone   map[step]bool
 	sent     map[wire.TaskID]*Sent
 	answers  map[wire.TaskID][]byte
 	last     map[string]*Sent // of each host
-	caughtUp map[string]bool
 }
 
 // step names a task on a host.
@@ -142,7 +140,7 @@ func load(f io.Reader, key ed25519.PrivateKey) (*Past, *reader, error) {
 	p := &Past{
 		Plays: map[uint32]*Play{}, outcomes: map[step]*Outcome{}, items: map[step][]*Outcome{}, metas: map[step]*Meta{},
 		used: map[step]bool{}, redone: map[step]bool{}, sent: map[wire.TaskID]*Sent{}, answers: map[wire.TaskID][]byte{},
-		last: map[string]*Sent{}, caughtUp: map[string]bool{},
+		last: map[string]*Sent{},
 	}
 	for {
 		body, err := r.frame()
@@ -195,6 +193,7 @@ func (p *Past) add(r Record) error {
 		p.redone[step{r.Host, r.Seq}] = true
 	case *Resumed:
 		p.Resumed++
+		p.gap = p.gap || r.BootID != p.bootID
 		p.bootID = r.BootID
 		p.End = nil
 	case *End:
@@ -207,24 +206,31 @@ func (p *Past) add(r Record) error {
 // torn at its end is cut off. bootID is that of this machine. The writer is nil
 // when the run came to its end.
 func Resume(path string, key ed25519.PrivateKey, bootID string, now int64) (*Past, *Writer, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the journal of the run: %w", err)
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the journal of the run: %w", err)
+		}
+		p, w, err := resume(f, path, key, bootID, now)
+		if w == nil {
+			_ = f.Close()
+		}
+		if errors.Is(err, errReplaced) {
+			continue // with the file that the run left when it was over
+		}
+		return p, w, err
 	}
-	p, w, err := resume(f, path, key, bootID, now)
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	if w == nil {
-		_ = f.Close()
-	}
-	return p, w, nil
 }
 
+// errReplaced says that a file has lost its name to another, see Writer.End.
+var errReplaced = errors.New("the journal of the run was replaced")
+
 func resume(f *os.File, path string, key ed25519.PrivateKey, bootID string, now int64) (*Past, *Writer, error) {
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, nil, ErrBusy
+	if err := hold(f); err != nil {
+		return nil, nil, err
+	}
+	if !sameFile(f, path) {
+		return nil, nil, errReplaced
 	}
 	p, r, err := load(f, key)
 	if err != nil {
@@ -253,9 +259,9 @@ func resume(f *os.File, path string, key ed25519.PrivateKey, bootID string, now 
 	return p, w, nil
 }
 
-// Rebooted reports whether the controller's machine was started anew since:
-// then the end of what was written may be missing.
-func (p *Past) Rebooted(bootID string) bool { return p.bootID != bootID || bootID == "" }
+// Rebooted reports whether the controller's machine was started anew since the
+// run began: then what was written last before that may be missing.
+func (p *Past) Rebooted(bootID string) bool { return p.gap || bootID == "" || p.bootID != bootID }
 
 // Outcome is what a task on a host ended with before, nil when it did not. Of a
 // loop whose result is to be joined it has the items, too.
@@ -295,18 +301,17 @@ func (p *Past) Use(host string, seq uint32) { p.used[step{host, seq}] = true }
 
 // Next is the host of the first outcome or decision that was not taken over yet;
 // ok is false when all were.
-func (p *Past) Next() (host string, seq uint32, ok bool) {
+func (p *Past) Next() (host string, ok bool) {
 	if p == nil {
-		return "", 0, false
+		return "", false
 	}
 	for p.next < len(p.order) && p.used[p.order[p.next]] {
 		p.next++
 	}
 	if p.next == len(p.order) {
-		return "", 0, false
+		return "", false
 	}
-	s := p.order[p.next]
-	return s.host, s.seq, true
+	return p.order[p.next].host, true
 }
 
 // Sent is the last message that a sub-task was sent with, nil when none is known.

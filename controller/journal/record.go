@@ -166,7 +166,7 @@ var records = map[kind]func() Record{
 	kindResumed: func() Record { return new(Resumed) }, kindEnd: func() Record { return new(End) },
 }
 
-// encode is the record as it stands in a frame: kind, length, body.
+// encode is the body of a record; its kind and length stand before it in a frame.
 func encode(r Record) ([]byte, error) {
 	body, err := frame.Marshal(r)
 	if err != nil {
@@ -176,11 +176,11 @@ func encode(r Record) ([]byte, error) {
 }
 
 func decode(k kind, body []byte) (Record, error) {
-	make := records[k]
-	if make == nil {
+	empty := records[k]
+	if empty == nil {
 		return nil, nil // of a later version, and nothing to us
 	}
-	r := make()
+	r := empty()
 	if err := frame.Unmarshal(body, r); err != nil {
 		return nil, fmt.Errorf("decoding a record of the run: %w", err)
 	}

@@ -77,7 +77,11 @@ func Create(path string, key ed25519.PrivateKey, h *Header) (*Writer, error) {
 	}
 	head := append([]byte(magic), make([]byte, saltLen)...)
 	_, _ = rand.Read(head[len(magic):]) // never fails, see crypto/rand
-	w, err := newWriter(f, path, key, head[len(magic):])
+	err = hold(f)
+	var w *Writer
+	if err == nil {
+		w, err = newWriter(f, path, key, head[len(magic):])
+	}
 	if err == nil {
 		_, err = f.Write(head)
 		w.size = int64(len(head))
@@ -96,10 +100,8 @@ func Create(path string, key ed25519.PrivateKey, h *Header) (*Writer, error) {
 	return w, nil
 }
 
+// newWriter writes to a file that is held.
 func newWriter(f *os.File, path string, key ed25519.PrivateKey, salt []byte) (*Writer, error) {
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, ErrBusy
-	}
 	aead, err := sealer(key, salt)
 	if err != nil {
 		return nil, err
@@ -328,7 +330,8 @@ func (w *Writer) sync() {
 }
 
 // End says that the run is over and forgets what it did: nothing is left of its
-// results.
+// results. The file is held until another, which says no more than that, has its
+// name: nobody finds the run broken off.
 func (w *Writer) End(e *End) error {
 	if w == nil {
 		return nil
@@ -337,21 +340,21 @@ func (w *Writer) End(e *End) error {
 		w.Put(e)
 		return w.Close()
 	}
-	err := w.Close()
+	w.Sync()
 	if w.failed.Load() {
-		return err
+		return w.Close()
 	}
 	path := w.path + ".new"
 	_ = os.Remove(path) // of a process that was killed here
 	short, err := Create(path, w.key, w.header)
-	if err != nil {
-		return err
+	if err == nil {
+		short.Put(e)
+		err = short.Close()
 	}
-	short.Put(e)
-	if err = short.Close(); err == nil {
+	if err == nil {
 		err = os.Rename(path, w.path)
 	}
-	return err
+	return errors.Join(err, w.Close())
 }
 
 // Close writes and syncs what was put and closes the file. The run can be
