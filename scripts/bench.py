@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench.py [SECTION...]: every figure of docs/PERFORMANCE.md, as text and as JSON in dist/bench.json.
+"""bench.py [SECTION...]: whole runs beside ansible-core, for docs/PERFORMANCE.md, as text and as JSON in dist/bench.json.
 
 Sections: roles cold modules community budget memory many fleet first. Needs root (systemd hosts), and what
 scripts/bench.sh prepares. RUNS (3), TASKS (100), MODULES and FLEET (10,100,1000) change how much is measured.

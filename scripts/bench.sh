@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench.sh [SECTION...]: volant beside ansible-core 2.19 with pipelining, without, and with Mitogen, on the same two
-# systemd hosts (root): everything docs/PERFORMANCE.md quotes, in one run. Text on standard output, JSON in
+# systemd hosts (root): the whole runs of docs/PERFORMANCE.md, in one run. Text on standard output, JSON in
 # dist/bench.json. Sections: roles cold modules community budget memory many fleet first; default: all.
 #
 #   PLAYBOOK=site.yml     another playbook than the four public roles, or bench/modules.yml where they cannot be fetched
