@@ -14,6 +14,7 @@ import (
 
 	"volant/controller/fault"
 	"volant/wire/pyjson"
+	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
@@ -73,7 +74,7 @@ func runScript(ctx context.Context, path string, args ...string) (out []byte, st
 	case errors.As(err, &exit):
 		return nil, stderr, help, &fault.Error{Msg: fmt.Sprintf("Inventory script returned non-zero exit code %d.", exitStatus(exit)), Help: help}
 	case err != nil:
-		return nil, stderr, help, &fault.Error{Msg: fmt.Sprintf("Failed to execute inventory script command '%s'.", shellJoin(append([]string{path}, args...))), Cause: startError(err, path)}
+		return nil, stderr, help, &fault.Error{Msg: fmt.Sprintf("Failed to execute inventory script command '%s'.", commandLine(path, args)), Cause: startError(err, path)}
 	case stdout.overflow:
 		return nil, stderr, help, &fault.Error{Msg: fmt.Sprintf("Inventory script result is larger than %d bytes.", maxScriptOutput), Help: help}
 	case !utf8.Valid(stdout.Bytes()):
@@ -123,6 +124,15 @@ func exitStatus(e *exec.ExitError) int {
 	return e.ExitCode()
 }
 
+// commandLine is what would be typed into a shell.
+func commandLine(path string, args []string) string {
+	line := shlex.Quote(path)
+	for _, a := range args {
+		line += " " + shlex.Quote(a)
+	}
+	return line
+}
+
 func startError(err error, path string) error {
 	var no unix.Errno
 	if errors.As(err, &no) {
@@ -130,17 +140,6 @@ func startError(err error, path string) error {
 		return fmt.Errorf("[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
 	}
 	return err
-}
-
-func shellJoin(words []string) string {
-	for i, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./-_", r))
-		}) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // trustScript makes the strings below v operator-written text at pos: what an
