@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"volant/wire/shlex"
 )
 
 // ErrNoAgent says that no agent is installed for the login account.
@@ -21,7 +23,7 @@ const agentScript = `u=$(id -u); r=; [ "$u" = 0 ] && r=/var/lib/volant-agent; ` 
 func (c *Client) Agent(ctx context.Context, args ...string) (Output, error) {
 	words := make([]string, len(args))
 	for i, a := range args {
-		words[i] = quote(a)
+		words[i] = shlex.Quote(a)
 	}
 	out, err := c.script(ctx, probeWithin, strings.ReplaceAll(agentScript, "ARGUMENTS", strings.Join(words, " ")), nil)
 	if err != nil {

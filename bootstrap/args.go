@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"fmt"
 	"strings"
+
+	"volant/wire/shlex"
 )
 
 // sshArgs is what ssh command line arguments in variables amount to.
@@ -22,7 +24,7 @@ var (
 
 // parseArgs reads ssh arguments as the reference splits them (like a shell) and as ssh reads them.
 func parseArgs(text string, into *sshArgs) error {
-	words, err := splitWords(text)
+	words, err := shlex.Split(text)
 	if err != nil {
 		return err
 	}
@@ -85,59 +87,4 @@ func splitOption(s string) (keyword, value string, err error) {
 		return "", "", fmt.Errorf("option %q has no value", s)
 	}
 	return strings.ToLower(s[:i]), value, nil
-}
-
-// SplitWords splits a command line as a POSIX shell does, without expansion.
-func SplitWords(s string) ([]string, error) { return splitWords(s) }
-
-// splitWords splits as a POSIX shell does: quotes and backslashes, no expansion.
-func splitWords(s string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	in, quote := false, byte(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case quote == '\'':
-			if c == '\'' {
-				quote = 0
-			} else {
-				word.WriteByte(c)
-			}
-		case quote == '"':
-			switch {
-			case c == '"':
-				quote = 0
-			case c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
-				i++
-				word.WriteByte(s[i])
-			default:
-				word.WriteByte(c)
-			}
-		case c == '\'' || c == '"':
-			in, quote = true, c
-		case c == '\\':
-			if i++; i == len(s) {
-				return nil, fmt.Errorf("no character behind the last backslash in %q", s)
-			}
-			in = true
-			word.WriteByte(s[i])
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			if in {
-				words = append(words, word.String())
-				word.Reset()
-				in = false
-			}
-		default:
-			in = true
-			word.WriteByte(c)
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("no closing quotation in %q", s)
-	}
-	if in {
-		words = append(words, word.String())
-	}
-	return words, nil
 }

@@ -131,10 +131,7 @@ func (s *Shared) oddities(o Options, file string) *configScan {
 	}
 	files := []string{filepath.Join(o.HomeDir, ".ssh", "config"), "/etc/ssh/ssh_config"}
 	if file != "" {
-		if strings.HasPrefix(file, "~/") {
-			file = o.HomeDir + file[1:]
-		}
-		files = []string{file}
+		files = []string{o.fromHome(file)}
 	}
 	key := strings.Join(files, "\x00")
 	s.oddMu.Lock()
@@ -205,10 +202,8 @@ func (c *configScan) file(path string, depth int) {
 
 func (c *configScan) include(patterns, from string, depth int) {
 	for p := range strings.FieldsSeq(patterns) {
-		p = strings.Trim(p, `"`)
+		p = fromHome(c.home, strings.Trim(p, `"`))
 		switch {
-		case strings.HasPrefix(p, "~/"):
-			p = c.home + p[1:]
 		case !filepath.IsAbs(p) && strings.HasPrefix(from, "/etc/"):
 			p = filepath.Join("/etc/ssh", p)
 		case !filepath.IsAbs(p):

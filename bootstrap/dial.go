@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"volant/wire/shlex"
 )
 
 const (
@@ -137,10 +139,10 @@ func dialJumps(ctx context.Context, o Options, jumps []string, depth int) (*Clie
 	}
 	var words []string
 	if args.configFile != "" {
-		words = append(words, "-F", quote(args.configFile))
+		words = append(words, "-F", shlex.Quote(args.configFile))
 	}
 	if len(jumps) > 1 {
-		words = append(words, "-J", quote(strings.Join(jumps[:len(jumps)-1], ",")))
+		words = append(words, "-J", shlex.Quote(strings.Join(jumps[:len(jumps)-1], ",")))
 	}
 	hop.CommonArgs, hop.Ask = strings.Join(words, " "), o.Ask
 	return dialNative(ctx, hop, depth+1)
@@ -290,6 +292,3 @@ func plain(err error) string {
 	}
 	return err.Error()
 }
-
-// quote quotes s for splitWords and for a shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

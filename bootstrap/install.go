@@ -15,6 +15,7 @@ import (
 
 	"volant/bootstrap/enrol"
 	"volant/wire"
+	"volant/wire/shlex"
 )
 
 const (
@@ -51,7 +52,7 @@ func (c *Client) EnsureAgent(ctx context.Context, bins Binaries, e Enrolment) (A
 	case p.installed && !damaged():
 	case !p.installed && wire.NewerRelease(p.found, bins.Version()):
 		// Ours would be a step back: the newer agent serves us too.
-		out, err = c.script(ctx, probeWithin, quote(p.home+"/bin/volant-agent")+" enrol --home "+quote(p.home), bytes.NewReader(append(request, '\n')))
+		out, err = c.script(ctx, probeWithin, shlex.Quote(p.home+"/bin/volant-agent")+" enrol --home "+shlex.Quote(p.home), bytes.NewReader(append(request, '\n')))
 	default:
 		var bin Binary
 		if bin, err = c.choose(bins, p); err == nil {
@@ -144,7 +145,7 @@ func (c *Client) upload(ctx context.Context, bin Binary, p *probed, request []by
 		}
 		unpack, body = "cat", bytes.NewReader(raw)
 	}
-	script := strings.NewReplacer("HOME_DIR", quote(p.home), "SHORT", short(bin), "UNPACK", unpack, "DIGEST", bin.SHA256, "ENROL", then).Replace(uploadScript)
+	script := strings.NewReplacer("HOME_DIR", shlex.Quote(p.home), "SHORT", short(bin), "UNPACK", unpack, "DIGEST", bin.SHA256, "ENROL", then).Replace(uploadScript)
 	out, err := c.script(ctx, uploadWithin, script, io.MultiReader(bytes.NewReader(append(request, '\n')), body))
 	if err != nil {
 		return out, err

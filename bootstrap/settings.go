@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,9 +137,7 @@ func (l *lookup) first(keyword string) string {
 func settle(o Options, l lookup) (*settings, error) {
 	s := &settings{alias: o.Host, password: o.Password, timeout: o.Timeout, authSock: o.AuthSock, family: "tcp", publicKey: true,
 		privateKey: o.PrivateKey, passphrase: o.Passphrase, passwordPrompt: o.PasswordPrompt, ask: o.Ask}
-	if s.user = l.first("User"); s.user == "" {
-		s.user = o.LocalUser
-	}
+	s.user = cmp.Or(l.first("User"), o.LocalUser)
 	s.port = 22
 	if p := l.first("Port"); p != "" {
 		n, err := strconv.Atoi(p)
@@ -158,9 +157,7 @@ func settle(o Options, l lookup) (*settings, error) {
 		s.hostName = strings.NewReplacer("%%", "%", "%h", o.Host, "%n", o.Host).Replace(h)
 	}
 	expand := func(p string) string {
-		if p == "~" || strings.HasPrefix(p, "~/") {
-			p = o.HomeDir + p[1:]
-		}
+		p = o.fromHome(p)
 		return strings.NewReplacer("%%", "%", "%d", o.HomeDir, "%u", o.LocalUser, "%r", s.user, "%h", s.hostName, "%n", o.Host, "%p", strconv.Itoa(s.port)).Replace(p)
 	}
 	for _, f := range l.all("IdentityFile") {
@@ -179,7 +176,7 @@ func settle(o Options, l lookup) (*settings, error) {
 		}
 	}
 	s.passwords = l.first("PasswordAuthentication") != "no"
-	s.interactive = first(l.first("KbdInteractiveAuthentication"), l.first("ChallengeResponseAuthentication")) != "no"
+	s.interactive = cmp.Or(l.first("KbdInteractiveAuthentication"), l.first("ChallengeResponseAuthentication")) != "no"
 	if v := l.first("PreferredAuthentications"); v != "" {
 		for m := range strings.SplitSeq(v, ",") {
 			s.preferred = append(s.preferred, strings.TrimSpace(m))
@@ -207,14 +204,8 @@ func settle(o Options, l lookup) (*settings, error) {
 		s.family = "tcp6"
 	}
 	s.keyAlias = l.first("HostKeyAlias")
-	user := l.first("UserKnownHostsFile")
-	if user == "" {
-		user = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
-	}
-	global := l.first("GlobalKnownHostsFile")
-	if global == "" {
-		global = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
-	}
+	user := cmp.Or(l.first("UserKnownHostsFile"), "~/.ssh/known_hosts ~/.ssh/known_hosts2")
+	global := cmp.Or(l.first("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2")
 	for f := range strings.FieldsSeq(user + " " + global) {
 		if f != "none" {
 			s.knownHosts = append(s.knownHosts, expand(strings.Trim(f, `"`)))
@@ -240,13 +231,14 @@ func settle(o Options, l lookup) (*settings, error) {
 	return s, l.err
 }
 
-func first(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
+// fromHome is a path that may begin with ~, the home of the controller's user.
+func (o Options) fromHome(path string) string { return fromHome(o.HomeDir, path) }
+
+func fromHome(home, path string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		return home + path[1:]
 	}
-	return ""
+	return path
 }
 
 func yes(v string) bool { return v == "yes" || v == "true" }
@@ -262,9 +254,7 @@ func loadConfigs(o Options, file string, shared *Shared) ([]*ssh_config.Config, 
 		files = []string{filepath.Join(o.HomeDir, ".ssh", "config"), "/etc/ssh/ssh_config"}
 	}
 	if file != "" {
-		if strings.HasPrefix(file, "~/") {
-			file = o.HomeDir + file[1:]
-		}
+		file = o.fromHome(file)
 		if _, err := os.Stat(file); err != nil {
 			return nil, fmt.Errorf("Can't open user config file %s: %s", file, plain(err)) //nolint:staticcheck // ssh's words
 		}

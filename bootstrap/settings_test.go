@@ -9,25 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSplitWords(t *testing.T) {
-	for in, want := range map[string][]string{
-		``:                              nil,
-		`  a  b `:                       {"a", "b"},
-		`-o "A B" 'c"d' e\ f ""`:        {"-o", "A B", `c"d`, "e f", ""},
-		`-o ProxyCommand="x \"%h\" \$"`: {"-o", `ProxyCommand=x "%h" \$`},
-	} {
-		got, err := splitWords(in)
-		if err != nil || !cmp.Equal(got, want) {
-			t.Errorf("%q: %q, %v", in, got, err)
-		}
-	}
-	for _, in := range []string{`"a`, `'a`, `a\`} {
-		if got, err := splitWords(in); err == nil {
-			t.Errorf("%q: %q", in, got)
-		}
-	}
-}
-
 func TestResolve(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"volant/bootstrap/enrol"
+	"volant/wire/shlex"
 )
 
 // bridgeWithin bounds the wait for the agent's end of a bridge.
@@ -19,7 +20,7 @@ const bridgeWithin = 20 * time.Second
 
 // Bridge implements Session.
 func (c *Client) Bridge(ctx context.Context, home string) (io.ReadWriteCloser, error) {
-	st, err := c.stream(ctx, "exec "+quote(home+"/bin/volant-agent")+" bridge --home "+quote(home), nil)
+	st, err := c.stream(ctx, "exec "+shlex.Quote(home+"/bin/volant-agent")+" bridge --home "+shlex.Quote(home), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +59,8 @@ func (c *Client) Transient(ctx context.Context, bins Binaries, e Enrolment) (Age
 		}
 		info.Installed = true
 	}
-	program := quote(p.home + "/bin/volant-agent-" + short(bin))
-	st, err := c.stream(ctx, "exec "+program+" enrol --home "+quote(p.home), append(request, '\n'))
+	program := shlex.Quote(p.home + "/bin/volant-agent-" + short(bin))
+	st, err := c.stream(ctx, "exec "+program+" enrol --home "+shlex.Quote(p.home), append(request, '\n'))
 	if err != nil {
 		return info, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"volant/actions"
 	"volant/bootstrap"
+	"volant/wire/shlex"
 )
 
 // pipePlugins are connections by a program of the controller's that runs a
@@ -50,7 +51,7 @@ func (p pipe) text(or string, names ...string) string {
 }
 
 func (p pipe) words(name string) []string {
-	words, err := bootstrap.SplitWords(p.it.connText(p.ctx, name))
+	words, err := shlex.Split(p.it.connText(p.ctx, name))
 	if err != nil && *p.err == nil {
 		*p.err = fmt.Errorf("%s: %w", name, err)
 	}

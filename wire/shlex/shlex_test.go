@@ -1,6 +1,7 @@
 package shlex
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,15 +10,18 @@ import (
 // What Python's shlex gives.
 func TestSplit(t *testing.T) {
 	for s, want := range map[string][]string{
-		``:                      {},
-		`a  b	c`:                {"a", "b", "c"},
-		`a 'b c' "d e"`:         {"a", "b c", "d e"},
-		`a\ b "x\"y\z" 'p\q'`:   {"a b", `x"y\z`, `p\q`},
-		`'' ""`:                 {"", ""},
-		`a"b"'c'd # no comment`: {"abcd", "#", "no", "comment"},
-		"line1\nline2":          {"line1", "line2"},
-		`é "ü"`:                 {"é", "ü"},
-		`echo $HOME > f; rm *`:  {"echo", "$HOME", ">", "f;", "rm", "*"},
+		``:                              {},
+		`a  b	c`:                        {"a", "b", "c"},
+		`a 'b c' "d e"`:                 {"a", "b c", "d e"},
+		`a\ b "x\"y\z" 'p\q'`:           {"a b", `x"y\z`, `p\q`},
+		`'' ""`:                         {"", ""},
+		`a"b"'c'd # no comment`:         {"abcd", "#", "no", "comment"},
+		"line1\nline2":                  {"line1", "line2"},
+		`é "ü"`:                         {"é", "ü"},
+		`  a  b `:                       {"a", "b"},
+		`-o "A B" 'c"d' e\ f ""`:        {"-o", "A B", `c"d`, "e f", ""},
+		`-o ProxyCommand="x \"%h\" \$"`: {"-o", `ProxyCommand=x "%h" \$`},
+		`echo $HOME > f; rm *`:          {"echo", "$HOME", ">", "f;", "rm", "*"},
 	} {
 		got, err := Split(s)
 		if err != nil {
@@ -40,4 +44,24 @@ func TestQuote(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", s, got, want)
 		}
 	}
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, s := range []string{`-o "A B" 'c'`, `a\ b`, `"x`, "\\"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		words, err := Split(s)
+		if err != nil {
+			return
+		}
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = Quote(w)
+		}
+		again, err := Split(strings.Join(quoted, " "))
+		if err != nil || !cmp.Equal(words, again) {
+			t.Errorf("%q became %q, %v", words, again, err)
+		}
+	})
 }

@@ -1,0 +1,93 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestSSHRefusal: what ssh says may speak of several things, and one of them is
+// the reason.
+func TestSSHRefusal(t *testing.T) {
+	changed := "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
+	denied := "x@h: Permission denied (publickey,password).\r\n"
+	for text, want := range map[string]Kind{
+		changed + "Host key verification failed.\r\n":                                                    KindHostKey,
+		changed + "Password authentication is disabled to avoid man-in-the-middle attacks.\r\n" + denied: KindAuth,
+		changed + "ssh: connect to host h port 22: Connection timed out\r\n":                             KindHostKey,
+		"@       WARNING: REVOKED HOST KEY DETECTED!               @\r\n" + denied:                       KindHostKey,
+		"Received disconnect from h: 2: Too many authentication failures\r\n":                            KindAuth,
+		"ssh: Could not resolve hostname h: Name or service not known\r\n":                               KindResolve,
+		"ssh: Could not resolve hostname h: Connection timed out\r\n":                                    KindResolve,
+		"ssh: connect to host h port 22: Connection timed out\r\n":                                       KindTimeout,
+		"command-line: line 0: Bad configuration option: nosuch\r\n":                                     KindConfig,
+		"ssh: connect to host h port 22: Connection refused\r\n":                                         KindConnect,
+		"debug1: Host key verification failed\r\nssh: connect to host h port 22: Connection refused\r\n": KindConnect,
+	} {
+		for range 20 { // the same each time
+			var e *Error
+			if err := sshRefusal(255, text); !errors.As(err, &e) || e.Kind != want {
+				t.Errorf("%q: %v, want %s", text, e.Kind, want)
+				break
+			}
+		}
+	}
+	if err := sshRefusal(1, denied); err != nil {
+		t.Errorf("a command's own status: %v", err)
+	}
+}
+
+// TestHangingConfiguration: an ssh that ponders over its configuration, as a
+// Match exec can make it, ends with the patience of the user or of the
+// timeout, and what it started ends with it.
+func TestHangingConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	program, pid := filepath.Join(dir, "ssh"), filepath.Join(dir, "pid")
+	script := "#!/bin/sh\nsleep 20 & echo $! >" + pid + "; wait\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := open(Options{Host: "h", Executable: program, HomeDir: dir, LocalUser: "x", Timeout: 30 * time.Second})
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		if _, err := Dial(ctx, o); err == nil || time.Since(begin) > 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	})
+	t.Run("timeout", func(t *testing.T) {
+		o := o
+		o.Timeout = time.Second
+		begin := time.Now()
+		_, err := Dial(t.Context(), o)
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != KindTimeout || time.Since(begin) > 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	})
+	b, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone := filepath.Join("/proc", string(b[:len(b)-1])); stillThere(gone) {
+		t.Errorf("%s still runs", gone)
+	}
+}
+
+// stillThere waits a moment for a process to go; one that nobody has reaped
+// yet is gone.
+func stillThere(path string) bool {
+	for range 40 {
+		b, err := os.ReadFile(filepath.Join(path, "stat"))
+		if err != nil || bytes.Contains(b, []byte(") Z ")) {
+			return false
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return true
+}
