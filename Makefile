@@ -12,7 +12,7 @@ REFERENCE := $(CACHE)/reference
 T ?= 30s
 PKG ?= ./...
 
-.PHONY: build demo test e2e diff cores race lint fuzz chaos soak golden docs bench bench-data bench-links bench-templates bench-language conformance cover clean help needs reference
+.PHONY: build demo test e2e diff cores modules race lint fuzz chaos soak golden docs bench bench-data bench-links bench-templates bench-language conformance cover clean help needs reference
 
 build: needs ## static bin/volant (agents inside), bin/volant-agent, bin/volant-lab, bin/volant-corpus
 	@mkdir -p bin dist/agents
