@@ -31,27 +31,23 @@ func (j *project) keys() func(context.Context, string, actions.Keys) (string, bo
 // keys shows text and reads key by key, with the terminal in raw mode
 // meanwhile. A run in the background has no terminal.
 func (t *prompter) keys(ctx context.Context, text string, k actions.Keys) (typed string, interactive bool, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fd := int(t.in.Fd())
-	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() && !t.foreign {
-		return "", false, nil
-	}
-	t.asking.Store(true)
-	defer t.asking.Store(false)
-	if t.before != nil {
-		t.before()
-	}
-	old, err := term.MakeRaw(fd)
-	if err != nil {
-		return "", false, nil //nolint:nilerr // then it is no terminal to ask on
-	}
-	defer func() { err = errors.Join(err, term.Restore(fd, old)) }()
-	if _, err := io.WriteString(t.out, strings.ReplaceAll(text, "\n", "\r\n")); err != nil {
-		return "", true, err
-	}
-	typed, err = t.typing(ctx, fd, k)
-	return typed, true, err
+	typed, err = t.exclusive(func() (_ string, err error) {
+		fd := int(t.in.Fd())
+		if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() && !t.foreign {
+			return "", nil
+		}
+		old, err := term.MakeRaw(fd)
+		if err != nil {
+			return "", nil //nolint:nilerr // then it is no terminal to ask on
+		}
+		defer func() { err = errors.Join(err, term.Restore(fd, old)) }()
+		interactive = true
+		if _, err := io.WriteString(t.out, strings.ReplaceAll(text, "\n", "\r\n")); err != nil {
+			return "", err
+		}
+		return t.typing(ctx, fd, k)
+	})
+	return typed, interactive, err
 }
 
 // typing reads keys until one of them ends the prompt, or its time is over.

@@ -15,30 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pseudoTerminal is a terminal of the test's own: what is written to near is
-// typed, what a program shows can be read there.
-func pseudoTerminal(t *testing.T) (near, far *os.File) {
-	t.Helper()
-	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { near.Close() })
-	if err := unix.IoctlSetPointerInt(int(near.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(near.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { far.Close() })
-	return near, far
-}
-
 // onTerminal reads what the terminal shows until it ends with text.
 func onTerminal(t *testing.T, near *os.File, text string) string {
 	t.Helper()
@@ -55,7 +31,7 @@ func onTerminal(t *testing.T, near *os.File, text string) string {
 }
 
 func TestPasswordsOnTheTerminal(t *testing.T) {
-	near, far := pseudoTerminal(t)
+	near, far := pty(t)
 	p := &process{stdin: nil, stderr: &bytes.Buffer{}, tty: func() (*os.File, error) { return os.OpenFile(far.Name(), os.O_RDWR|unix.O_NOCTTY, 0) }}
 	type answer struct {
 		text string

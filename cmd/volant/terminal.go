@@ -52,8 +52,9 @@ func newPrompter(p *process) *prompter {
 // busy reports whether a question is on the terminal.
 func (t *prompter) busy() bool { return t.asking.Load() }
 
-// ask shows text and reads a line, for at most seconds when above 0.
-func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int) (string, error) {
+// exclusive runs ask, which shows a question on the terminal and reads the
+// answer, while nothing else is asked or shown there.
+func (t *prompter) exclusive(ask func() (string, error)) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asking.Store(true)
@@ -61,6 +62,15 @@ func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int)
 	if t.before != nil {
 		t.before()
 	}
+	return ask()
+}
+
+// ask shows text and reads a line, for at most seconds when above 0.
+func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int) (string, error) {
+	return t.exclusive(func() (string, error) { return t.line(ctx, text, echo, seconds) })
+}
+
+func (t *prompter) line(ctx context.Context, text string, echo bool, seconds int) (string, error) {
 	fmt.Fprint(t.out, text)
 	before, _ := term.GetState(int(t.in.Fd()))
 	restore := func() {

@@ -176,7 +176,10 @@ func (j *project) passphrases() func(ctx context.Context, prompt string) (string
 	if j.prompt == nil {
 		return nil
 	}
-	return j.asking().ask
+	secret := j.asking()
+	return func(ctx context.Context, prompt string) (string, error) {
+		return j.prompt.exclusive(func() (string, error) { return secret.ask(ctx, prompt) })
+	}
 }
 
 func userName() string {
