@@ -18,8 +18,9 @@ var settingsVolant = []Setting{
 	{Name: "VOLANT_PRIVATE_KEY_FILE", Type: Path, Env: []string{"VOLANT_PRIVATE_KEY_FILE"}, Ini: []Entry{{"volant", "private_key_file"}}},
 	// The directory of the ansible-core whose Python modules are used; found if not set.
 	{Name: "VOLANT_ANSIBLE_CORE", Type: Path, Env: []string{"VOLANT_ANSIBLE_CORE"}, Ini: []Entry{{"volant", "ansible_core"}}},
-	// Seconds a silent link is redialled before its host is unreachable.
+	// How many runs are kept, so that one that was broken off can be resumed.
 	{Name: "VOLANT_KEEP_RUNS", Type: Int, Default: int64(10), Env: []string{"VOLANT_KEEP_RUNS"}, Ini: []Entry{{"volant", "keep_runs"}}},
+	// Seconds a silent link is redialled before its host is unreachable.
 	{Name: "VOLANT_RECONNECT", Type: Int, Default: int64(60), Env: []string{"VOLANT_RECONNECT"}, Ini: []Entry{{"volant", "reconnect"}}},
 	// Days an agent serves a controller after it last authenticated over SSH.
 	{Name: "VOLANT_ENROL_TTL", Type: Int, Default: int64(30), Env: []string{"VOLANT_ENROL_TTL"}, Ini: []Entry{{"volant", "enrol_ttl"}}},
