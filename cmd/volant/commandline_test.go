@@ -5,14 +5,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"volant/controller/template/difftest"
 )
 
 // refused is a command line that ansible-core refuses, and what it says.
@@ -111,27 +113,19 @@ func TestCommandLinesBesideTheReference(t *testing.T) {
 }
 
 // referencePython is the Python of the ansible-core that VOLANT_ANSIBLE_CORE or
-// PATH names.
+// PATH names, where that is the reference's release.
 func referencePython(t *testing.T) string {
 	t.Helper()
-	dirs := []string{}
-	if d := os.Getenv("VOLANT_ANSIBLE_CORE"); d != "" {
-		dirs = append(dirs, filepath.Join(d, "bin"))
+	python, err := difftest.Python()
+	if errors.Is(err, difftest.ErrNoReference) {
+		t.Skip(err)
 	}
-	if p, err := exec.LookPath("ansible"); err == nil {
-		if p, err = filepath.EvalSymlinks(p); err == nil {
-			dirs = append(dirs, filepath.Dir(p))
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, d := range dirs {
-		python := filepath.Join(d, "python")
-		if out, err := exec.CommandContext(t.Context(), python, "-c", "import ansible.release as r; print(r.__version__)").Output(); err == nil {
-			if !strings.HasPrefix(string(out), "2.19.") {
-				t.Skipf("ansible-core is %s", out)
-			}
-			return python
-		}
+	out, err := exec.CommandContext(t.Context(), python, "-c", "import ansible.release as r; print(r.__version__)").Output()
+	if err != nil || !strings.HasPrefix(string(out), "2.19.") {
+		t.Skipf("ansible-core is %s, %v", out, err)
 	}
-	t.Skip("there is no ansible-core; VOLANT_ANSIBLE_CORE says where")
-	return ""
+	return python
 }

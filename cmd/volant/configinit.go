@@ -64,7 +64,7 @@ func (f *firstConfig) ini(settings *value.Dict) {
 		if !ok {
 			continue
 		}
-		if empty(s.Lookup("description")) {
+		if !value.Truth(s.Lookup("description")) {
 			f.ini(s)
 			continue
 		}
@@ -103,7 +103,7 @@ func (f *firstConfig) lines(settings *value.Dict) {
 	}
 	for k, v := range settings.All() {
 		s, ok := v.(*value.Dict)
-		if !ok || empty(s.Lookup("description")) {
+		if !ok || !value.Truth(s.Lookup("description")) {
 			continue
 		}
 		entry := lastOf(s, f.format)
@@ -142,7 +142,7 @@ func (f *firstConfig) lines(settings *value.Dict) {
 func environmentText(def any, s *value.Dict) string {
 	declared, _ := s.Str("type")
 	if declared == "boolean" {
-		if empty(def) {
+		if !value.Truth(def) {
 			return "0"
 		}
 		return "1"
@@ -235,19 +235,4 @@ func sortedNames(d *value.Dict) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case bool:
-		return !v
-	case int64:
-		return v == 0
-	case *value.List:
-		return len(v.Items) == 0
-	}
-	t, ok := value.Text(v)
-	return ok && t == ""
 }

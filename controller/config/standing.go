@@ -106,20 +106,6 @@ const (
 	forTests  = "for ansible-core's own tests"
 )
 
-// elsewhere are settings that are acted on under another name: that of an
-// option of a plugin, or one put together.
-var elsewhere = map[string]string{
-	"ANSIBLE_NOCOWS":        "there never are any",
-	"DEFAULT_BECOME_EXE":    "the become methods' option become_exe",
-	"DEFAULT_BECOME_FLAGS":  "the become methods' option become_flags",
-	"DEFAULT_REMOTE_PORT":   "the option port of ssh",
-	"DISPLAY_SKIPPED_HOSTS": "the callback's option of the same name",
-	"GALAXY_SERVER_LIST":    "config list, dump and validate",
-	"GALAXY_SERVER_TIMEOUT": "config list, dump and validate",
-	"HOST_KEY_CHECKING":     "the option host_key_checking of ssh",
-	"SHOW_CUSTOM_STATS":     "the callback's option of the same name",
-}
-
 // Standing says whether a setting is acted on, and if not, why; warned tells that
 // setting it gives a warning.
 func Standing(name string) (acted bool, why string, warned bool) {
@@ -129,7 +115,3 @@ func Standing(name string) (acted bool, why string, warned bool) {
 	why, ok := moot[name]
 	return !ok, why, false
 }
-
-// Elsewhere says of a setting that is acted on through another one what that is,
-// "" for all others.
-func Elsewhere(name string) string { return elsewhere[name] }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"volant/controller/template/difftest"
 )
 
 var (
@@ -34,7 +36,7 @@ func TestProjects(t *testing.T) {
 		}
 	}
 	p, err := Start(t.Context(), *volant, work)
-	if errors.Is(err, ErrNoReference) {
+	if errors.Is(err, difftest.ErrNoReference) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// ErrNoReference says that no ansible-core was found to compare with.
-var ErrNoReference = errors.New("no ansible-core: set VOLANT_ANSIBLE_CORE to its virtual environment")
+	"volant/controller/template/difftest"
+)
 
 //go:embed testdata/forks.py
 var forks string
@@ -46,30 +45,9 @@ type Programs struct {
 	out    *bufio.Reader
 }
 
-// python is the interpreter of the ansible-core that VOLANT_ANSIBLE_CORE names,
-// else of the one on the path.
-func python() (string, error) {
-	bin := filepath.Join(os.Getenv("VOLANT_ANSIBLE_CORE"), "bin")
-	if os.Getenv("VOLANT_ANSIBLE_CORE") == "" {
-		ansible, err := exec.LookPath("ansible")
-		if err != nil {
-			return "", ErrNoReference
-		}
-		if ansible, err = filepath.EvalSymlinks(ansible); err != nil {
-			return "", ErrNoReference
-		}
-		bin = filepath.Dir(ansible)
-	}
-	path := filepath.Join(bin, "python3")
-	if _, err := os.Stat(path); err != nil {
-		return "", ErrNoReference
-	}
-	return path, nil
-}
-
 // Start readies both programs: volant is ours, work a directory of the test.
 func Start(ctx context.Context, volant, work string) (*Programs, error) {
-	py, err := python()
+	py, err := difftest.Python()
 	if err != nil {
 		return nil, err
 	}
