@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -191,7 +192,7 @@ func plainText(v any) any {
 
 func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execute.Login) error {
 	base := j.dir
-	if d := first(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); d != "" {
+	if d := cmp.Or(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); d != "" {
 		base = j.absolute(d)
 	}
 	store := j.store(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))

@@ -72,7 +72,11 @@ func configMain(ctx context.Context, p *process, args []string) error {
 	}
 	j.greet()
 	c, d := j.config, j.display
-	r := configReport{c: c, kind: common.Type, plugins: common.Args, lib: j.docLibrary(), warn: d.Note}
+	lib, err := j.docLibrary()
+	if err != nil {
+		d.Note("Without the descriptions of ansible-core: %s", err) // what is set can be shown all the same
+	}
+	r := configReport{c: c, kind: common.Type, plugins: common.Args, lib: lib, warn: d.Note}
 	switch action {
 	case "view":
 		return r.view(ctx, p, d)

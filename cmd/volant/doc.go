@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,17 +19,36 @@ type docOptions struct {
 	verbosityOptions
 	ModulePath     []string `short:"M" sep:"none" help:"Directories of modules, before the others."`
 	PlaybookDir    string   `help:"Directory that stands for the playbook's: its library, filter_plugins and so on are looked at, too."`
-	Type           string   `short:"t" default:"module" help:"Type of the plugin."`
+	Type           string   `short:"t" default:"module" help:"Type of the plugin. The types role and keyword are not supported."`
 	JSON           bool     `short:"j" help:"As JSON."`
 	Snippet        bool     `short:"s" help:"Show a snippet for a playbook (inventory, lookup, module)."`
-	RolesPath      []string `short:"r" sep:"none" help:"Directories of roles, before the others."`
-	EntryPoint     string   `short:"e" help:"The entry point of roles to show."`
-	MetadataDump   bool     `help:"Everything of every type as JSON."`
-	NoFailOnErrors bool     `name:"no-fail-on-errors" help:"With --metadata-dump, put errors into the JSON."`
+	RolesPath      []string `short:"r" sep:"none" help:"Not supported: directories of roles."`
+	EntryPoint     string   `short:"e" help:"Not supported: the entry point of roles to show."`
+	MetadataDump   bool     `help:"Not supported: everything of every type as JSON."`
+	NoFailOnErrors bool     `name:"no-fail-on-errors" help:"Not supported: errors in the JSON of --metadata-dump."`
 	List           bool     `short:"l" help:"List plugins with what they do; an argument is a namespace or collection."`
 	ListFiles      bool     `short:"F" name:"list_files" aliases:"list-files" help:"List plugins with their files."`
 	Version        bool     `help:"Show the version."`
 	Plugin         []string `arg:"" optional:"" help:"Modules or plugins."`
+}
+
+// unsupported refuses what ansible-doc has and this has not.
+func (o *docOptions) unsupported() error {
+	for _, u := range []struct {
+		given bool
+		name  string
+	}{
+		{len(o.RolesPath) > 0, "--roles-path"},
+		{o.EntryPoint != "", "--entry-point"},
+		{o.MetadataDump, "--metadata-dump"},
+		{o.NoFailOnErrors, "--no-fail-on-errors"},
+		{o.Type == "role" || o.Type == "keyword", "--type " + o.Type},
+	} {
+		if u.given {
+			return optionsError("%s is not supported.", u.name)
+		}
+	}
+	return nil
 }
 
 func docMain(ctx context.Context, p *process, args []string) error {
@@ -41,11 +61,17 @@ func docMain(ctx context.Context, p *process, args []string) error {
 		return err
 	}
 	j.greet()
-	lib := j.docLibrary(opt.ModulePath...)
-	if lib == nil {
+	if err := opt.unsupported(); err != nil {
+		return err
+	}
+	lib, err := j.docLibrary(opt.ModulePath...)
+	switch {
+	case err != nil:
+		return err
+	case lib == nil:
 		return plainError("There is no ansible-core here, and so no documentation. `volant setup` installs one.")
 	}
-	if dir := first(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); dir != "" {
+	if dir := cmp.Or(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); dir != "" {
 		lib.Dirs = append(lib.Dirs, j.absolute(dir))
 	}
 	for _, m := range opt.ModulePath {
@@ -60,11 +86,12 @@ func docMain(ctx context.Context, p *process, args []string) error {
 	return d.show(ctx)
 }
 
-// docLibrary is where documentation is found; nil without an ansible-core.
-func (j *project) docLibrary(modulePath ...string) *plugindoc.Library {
+// docLibrary is where documentation is found; nil where there is no
+// ansible-core at all.
+func (j *project) docLibrary(modulePath ...string) (*plugindoc.Library, error) {
 	u, err := j.core(modulePath)
 	if err != nil || u == nil {
-		return nil
+		return nil, err
 	}
 	return &plugindoc.Library{
 		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"),
@@ -72,7 +99,7 @@ func (j *project) docLibrary(modulePath ...string) *plugindoc.Library {
 			_, ok := actions.Lookup(name)
 			return ok
 		},
-	}
+	}, nil
 }
 
 // docReport makes the outputs of the doc command.

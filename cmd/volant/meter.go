@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ type meter struct {
 // newMeter returns a meter that writes to the first of the files named; without
 // any it measures nothing.
 func newMeter(option, setting, playbook string, byHost bool) *meter {
-	m := &meter{file: first(option, setting), byHost: byHost, playbook: playbook, begin: time.Now()}
+	m := &meter{file: cmp.Or(option, setting), byHost: byHost, playbook: playbook, begin: time.Now()}
 	if m.file != "" {
 		m.c = metrics.NewController(release(), wire.Version)
 		m.c.RunStarted(playbook, m.begin)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,7 +169,7 @@ func (p *process) ownGrammar(g argparse.Parser, model *kong.Application) []argpa
 		}
 		o := argparse.Option{Names: []string{"--" + f.Name}, Exact: true, Unlisted: !strings.HasPrefix(p.name, "volant ")}
 		switch {
-		case f.Name == "profile", f.Name == "resume":
+		case f.IsBool() && f.Target.Kind() != reflect.Bool: // it may stand alone
 			o.Kind = argparse.Optional
 		case f.IsBool():
 			o.Kind = argparse.Flag

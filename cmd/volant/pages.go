@@ -159,7 +159,7 @@ var pages = map[string]manual.Page{
 	"volant doc": {
 		Summary: "show the documentation of modules and plugins, as ansible-doc does",
 		Text: []string{
-			"Reads the documentation of the installed ansible-core and collections, of library directories and of roles' argument specs, with its fragments. A module beside the playbook (library/) is found with --playbook-dir.",
+			"Reads the documentation of the installed ansible-core and collections and of library directories, with its fragments. A module beside the playbook (library/) is found with --playbook-dir.",
 		},
 		Environment: configEnvironment, Files: configFiles, Exit: plainExit,
 		Examples: []manual.Item{

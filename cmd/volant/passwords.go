@@ -173,7 +173,7 @@ func (j *project) askPasswords(ctx context.Context, l *execute.Login, c connectO
 		method = strings.ToUpper(l.BecomeMethod)
 	}
 	text := method + " password: "
-	file := first(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE"))
+	file := cmp.Or(c.ConnectionPasswordFile, cfg.String("CONNECTION_PASSWORD_FILE"))
 	switch {
 	case ask:
 		text = method + " password[defaults to SSH password]: "
@@ -187,7 +187,7 @@ func (j *project) askPasswords(ctx context.Context, l *execute.Login, c connectO
 	if err != nil {
 		return err
 	}
-	file = first(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE"))
+	file = cmp.Or(b.BecomePasswordFile, cfg.String("BECOME_PASSWORD_FILE"))
 	switch {
 	case b.AskBecomePass || cfg.Bool("DEFAULT_BECOME_ASK_PASS"):
 		l.BecomePassword, err = j.asking().ask(ctx, text)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,14 @@ type playbookOptions struct {
 	ListTags      bool     `help:"List the tags there are and do nothing else."`
 	Step          bool     `help:"Confirm each task before it runs."`
 	StartAtTask   string   `help:"Start at the task of this name."`
-	Resume        resume   `help:"Go on with a run that was broken off: --resume RUN, or --resume last. Without a name: list the runs."`
+	Resume        string   `placeholder:"RUN" help:"Go on with a run that was broken off: --resume RUN, or --resume last. Without a name: list the runs."`
 	Version       bool     `help:"Show the version."`
 	Playbook      []string `arg:"" optional:"" help:"Playbooks to run, one after the other."`
+}
+
+// listing says that nothing is run.
+func (o *playbookOptions) listing() bool {
+	return o.SyntaxCheck || o.ListHosts || o.ListTasks || o.ListTags
 }
 
 func playbookMain(ctx context.Context, p *process, args []string) error {
@@ -117,7 +123,7 @@ func collectionName(s string) bool {
 // playbooks is the whole command once its options are known.
 func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper) error {
 	login := j.login(opt.connectOptions, opt.becomeOptions)
-	if !opt.SyntaxCheck && !opt.ListHosts && !opt.ListTasks && !opt.ListTags {
+	if !opt.listing() {
 		if err := j.askPasswords(ctx, login, opt.connectOptions, opt.becomeOptions); err != nil {
 			return err
 		}
@@ -125,7 +131,9 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
 	}
-	j.files.Seen = k.seen
+	if k.w != nil || !opt.listing() && j.config.Int("VOLANT_KEEP_RUNS") > 0 {
+		j.files.Seen = k.seen
+	}
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return err
 	}
@@ -377,12 +385,12 @@ func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Op
 func (j *project) login(c connectOptions, b becomeOptions) *execute.Login {
 	cfg := j.config
 	l := &execute.Login{
-		User: first(c.User, cfg.String("DEFAULT_REMOTE_USER")), Connection: first(c.Connection, cfg.String("DEFAULT_TRANSPORT")),
-		PrivateKey:    first(c.PrivateKey, cfg.String("DEFAULT_PRIVATE_KEY_FILE")),
+		User: cmp.Or(c.User, cfg.String("DEFAULT_REMOTE_USER")), Connection: cmp.Or(c.Connection, cfg.String("DEFAULT_TRANSPORT")),
+		PrivateKey:    cmp.Or(c.PrivateKey, cfg.String("DEFAULT_PRIVATE_KEY_FILE")),
 		SSHCommonArgs: c.SSHCommonArgs, SSHExtraArgs: c.SSHExtraArgs,
 		Timeout: time.Duration(cfg.Int("DEFAULT_TIMEOUT")) * time.Second,
-		Become:  b.Become || cfg.Bool("DEFAULT_BECOME"), BecomeMethod: first(b.BecomeMethod, cfg.String("DEFAULT_BECOME_METHOD")),
-		BecomeUser: first(b.BecomeUser, cfg.String("DEFAULT_BECOME_USER")),
+		Become:  b.Become || cfg.Bool("DEFAULT_BECOME"), BecomeMethod: cmp.Or(b.BecomeMethod, cfg.String("DEFAULT_BECOME_METHOD")),
+		BecomeUser: cmp.Or(b.BecomeUser, cfg.String("DEFAULT_BECOME_USER")),
 	}
 	if c.Timeout > 0 {
 		l.Timeout = time.Duration(c.Timeout) * time.Second
@@ -393,13 +401,4 @@ func (j *project) login(c connectOptions, b becomeOptions) *execute.Login {
 	}
 	l.Host, l.LocalUser = j.surroundings, userName()
 	return l
-}
-
-func first(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,6 @@ func (j *project) preflight(l *playbook.Loader, names *execute.Names, opt *playb
 	hosts := func(p *playbook.Play) bool {
 		return j.inv.Any(p.Values.Hosts...)
 	}
-	warn := first(opt.Unsupported, j.config.String("VOLANT_UNSUPPORTED")) == "warn"
+	warn := cmp.Or(opt.Unsupported, j.config.String("VOLANT_UNSUPPORTED")) == "warn"
 	return compile.Report(compile.Check(l, plays, copt, support, hosts), warn, j.display)
 }

@@ -10,32 +10,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"volant/controller/fault"
 	"volant/controller/journal"
 	"volant/hostagent"
 )
 
-// resume is the option --resume: "" (not given), "?" (without a name), or a
-// run.
-type resume string
-
-var _ kong.BoolMapperValue = (*resume)(nil)
-
-// IsBool implements kong.BoolMapperValue: the option may stand alone.
-func (*resume) IsBool() bool { return true }
-
-// Decode implements kong.MapperValue.
-func (r *resume) Decode(ctx *kong.DecodeContext) error {
-	*r = "?"
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		*r = resume(fmt.Sprint(ctx.Scan.Pop().Value))
-	}
-	return nil
-}
-
-// takeResume takes --resume and the run it names, if any, out of args.
+// takeResume takes --resume and the run it names, if any, out of args: what
+// else they say is that run's.
 func takeResume(args []string) (name string, rest []string, ok bool) {
 	for i, a := range args {
 		value, given := strings.CutPrefix(a, "--resume=")
