@@ -144,7 +144,10 @@ func (c *Config) convert(t Type, raw any, origin string) (any, bool) {
 	case Bool:
 		return Truth(raw), true
 	case Int:
-		return toInt(raw)
+		if n, ok := ToInt(raw); ok {
+			return n, true
+		}
+		return nil, false
 	case Float:
 		switch n := raw.(type) {
 		case float64:
@@ -209,17 +212,19 @@ func (c *Config) convert(t Type, raw any, origin string) (any, bool) {
 	return raw, true
 }
 
-func toInt(raw any) (any, bool) {
+// ToInt reads a whole number as options of that type are read: ok is false when
+// it is none, or too large.
+func ToInt(raw any) (n int64, ok bool) {
 	switch n := raw.(type) {
 	case int64:
 		return n, true
 	case bool:
 		if n {
-			return int64(1), true
+			return 1, true
 		}
-		return int64(0), true
+		return 0, true
 	case float64:
-		return int64(n), n == math.Trunc(n)
+		return int64(n), n == math.Trunc(n) && math.Abs(n) < 1<<62
 	case string:
 		s := strings.TrimSpace(n)
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -229,7 +234,7 @@ func toInt(raw any) (any, bool) {
 			return int64(f), true
 		}
 	}
-	return nil, false
+	return 0, false
 }
 
 func split(text, sep string, each func(string) string) *value.List {

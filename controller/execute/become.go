@@ -57,7 +57,7 @@ type becomeOptions struct {
 	it     *item
 	ctx    context.Context //nolint:containedctx // lives as long as one call
 	method string
-	err    error
+	firstError
 }
 
 func (o *becomeOptions) text(name string, given any) string {
@@ -76,10 +76,4 @@ func (o *becomeOptions) list(name string) []string {
 	l, err := o.it.optionList(o.ctx, "become", o.method, name)
 	o.keep(err)
 	return l
-}
-
-func (o *becomeOptions) keep(err error) {
-	if o.err == nil {
-		o.err = err
-	}
 }

@@ -120,12 +120,7 @@ func (it *item) sshOptions(ctx context.Context, name string) (bootstrap.Options,
 		Timeout:        login.Timeout,
 		Log:            it.r.opt.Log,
 	}
-	var err error
-	keep := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
+	var bad firstError
 	for _, f := range []struct {
 		to    *string
 		name  string
@@ -135,36 +130,37 @@ func (it *item) sshOptions(ctx context.Context, name string) (bootstrap.Options,
 		{&o.Executable, "ssh_executable", nil}, {&o.PrivateKey, "private_key", nil}, {&o.Passphrase, "private_key_passphrase", nil},
 		{&o.PKCS11Provider, "pkcs11_provider", nil}, {&o.PasswordPrompt, "sshpass_prompt", nil},
 	} {
-		v, e := it.optionText(ctx, "connection", "ssh", f.name, f.given)
+		v, err := it.optionText(ctx, "connection", "ssh", f.name, f.given)
 		*f.to = v
-		keep(e)
+		bad.keep(err)
 	}
 	var port any
 	if it.f.port != 0 {
 		port = int64(it.f.port)
 	}
+	var err error
 	o.Port, err = it.optionInt(ctx, "connection", "ssh", "port", port)
 	if err != nil || o.Port < 0 || o.Port > 65535 {
-		return o, fmt.Errorf("Invalid value %q for ansible_port.", it.connText(ctx, "ansible_ssh_port", "ansible_port")) //nolint:staticcheck // shown to users
+		bad.keep(fmt.Errorf("Invalid value %q for ansible_port.", it.connText(ctx, "ansible_ssh_port", "ansible_port"))) //nolint:staticcheck // shown to users
 	}
 	if t := it.connText(ctx, "ansible_ssh_timeout", "ansible_timeout"); t != "" {
 		if n, err := strconv.Atoi(t); err == nil && n > 0 {
 			o.Timeout = time.Duration(n) * time.Second
 		}
 	}
-	check, e := it.optionBool(ctx, "connection", "ssh", "host_key_checking")
-	keep(e)
+	check, err := it.optionBool(ctx, "connection", "ssh", "host_key_checking")
+	bad.keep(err)
 	o.NoHostKeyCheck = !check
-	o.Retries, e = it.optionInt(ctx, "connection", "ssh", "reconnection_retries", nil)
-	keep(e)
+	o.Retries, err = it.optionInt(ctx, "connection", "ssh", "reconnection_retries", nil)
+	bad.keep(err)
 	o.SSH = it.connText(ctx, "volant_ssh")
 	if c := it.r.opt.Config; o.SSH == "" && c != nil {
 		o.SSH = c.String("VOLANT_SSH")
 	}
 	if !bootstrap.KnownSSH(o.SSH) {
-		return o, fmt.Errorf("Invalid value %q for volant_ssh.", o.SSH) //nolint:staticcheck // shown to users
+		bad.keep(fmt.Errorf("Invalid value %q for volant_ssh.", o.SSH)) //nolint:staticcheck // shown to users
 	}
-	return o, err
+	return o, bad.err
 }
 
 // agentOf fills in how the host's agent is wanted: the configuration's

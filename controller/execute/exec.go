@@ -294,7 +294,7 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 		res := io.Value
 		if known == nil {
 			x.label(ctx, v, lv, res, item, i, ext)
-			io.Status = status(res)
+			io.Status, io.fatal = status(res), ctx.Err()
 			x.keep(io, i+1)
 		}
 		x.emitItem(io)

@@ -9,6 +9,7 @@ import (
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/playbook"
+	"volant/wire/value"
 )
 
 // free lets every host go through the plan on its own. With pinned set, a host
@@ -64,7 +65,7 @@ func (b *batch) free(ctx context.Context) (int, error) {
 		}
 		if flying == 0 {
 			if name, ok := b.r.opt.Past.Next(); ok && !moved {
-				return CodeOK, anotherWay(b.plan.Setup, name)
+				return CodeOK, anotherWay(value.Pos{}, name)
 			}
 			continue
 		}

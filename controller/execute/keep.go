@@ -8,6 +8,7 @@ import (
 	"volant/controller/fleet"
 	"volant/controller/journal"
 	"volant/wire"
+	"volant/wire/frame"
 	"volant/wire/value"
 )
 
@@ -32,7 +33,7 @@ func (x *exec) keepAnswer() {
 
 // keepLost writes down that nobody will hear of a sub-task that was sent.
 func (x *exec) keepLost(id wire.TaskID) {
-	body, err := encodeOutcome(&wire.Outcome{Fault: &wire.Fault{Code: wire.FaultLost, Text: "cancelled", Started: true}})
+	body, err := frame.Marshal(&wire.Outcome{Fault: &wire.Fault{Code: wire.FaultLost, Text: "cancelled", Started: true}})
 	if err == nil {
 		x.r.opt.Journal.Put(&journal.Answer{ID: id, Body: body})
 	}
@@ -42,10 +43,9 @@ func (x *exec) keepLost(id wire.TaskID) {
 // with.
 func (x *exec) keep(o *outcome, item int) {
 	j := x.r.opt.Journal
-	if !j.On() {
-		return
-	}
-	if o.fatal != nil { // the run ends: what was answered must not be asked for again
+	// The run ends: what was answered must not be asked for again. Or nothing is
+	// kept any more: the agent must not, either.
+	if o.fatal != nil || !j.On() {
 		x.keepAnswer()
 		return
 	}
@@ -63,7 +63,7 @@ func (x *exec) keep(o *outcome, item int) {
 // record is an outcome as the journal has it.
 func (x *exec) record(o *outcome, item int) (*journal.Outcome, error) {
 	rec := &journal.Outcome{
-		Host: x.h.name, Seq: x.seq, Item: uint32(item), Where: x.place(), Loop: o.loop, Joined: o.loop && len(o.items) > 0,
+		Host: x.h.name, Seq: x.seq, Item: uint32(item), Where: place(x.step), Loop: o.loop, Joined: o.loop && len(o.items) > 0,
 		Status: int64(o.Status), Marked: o.marked, IgnoreErrors: o.ignoreErrors, IgnoreUnreach: o.ignoreUnreach,
 		Delegate: o.delegate, DelegateFacts: o.delegateFacts, Notify: o.notify, RunOnce: o.runOnce,
 		Check: o.task.Check, Diff: o.task.Diff, NoLog: o.task.NoLog, ShownUnreachable: o.task.IgnoreUnreachable, ShownDelegate: o.task.DelegateTo,
@@ -92,8 +92,6 @@ func (x *exec) record(o *outcome, item int) (*journal.Outcome, error) {
 	}
 	return rec, errors.Join(errs[:]...)
 }
-
-func (x *exec) place() uint32 { return journal.Place(x.task.Pos, x.task.ActionName()) }
 
 // keptText is an error as it is shown.
 func keptText(err error, depth int) *journal.Text {

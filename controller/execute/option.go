@@ -81,6 +81,15 @@ func (it *item) option(ctx context.Context, kind, plugin, name string, given any
 	return o.or, nil
 }
 
+// firstError is what went wrong first where several options are read.
+type firstError struct{ err error }
+
+func (f *firstError) keep(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
 // optionText is option as text; what is not set is "".
 func (it *item) optionText(ctx context.Context, kind, plugin, name string, given any) (string, error) {
 	v, err := it.option(ctx, kind, plugin, name, given)
@@ -102,11 +111,11 @@ func (it *item) optionInt(ctx context.Context, kind, plugin, name string, given 
 	case int:
 		return n, nil
 	}
-	var n int
-	if _, err := fmt.Sscanf(text(v), "%d", &n); err != nil {
+	n, ok := config.ToInt(text(v))
+	if !ok {
 		return 0, fmt.Errorf("Invalid value %q for the option %s.", text(v), name) //nolint:staticcheck // shown to users
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // optionBool is option as a truth.

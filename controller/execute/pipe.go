@@ -43,7 +43,7 @@ type pipe struct {
 	it         *item
 	ctx        context.Context //nolint:containedctx // lives as long as one call
 	host, user string
-	err        *error
+	bad        *firstError
 }
 
 func (p pipe) text(or string, names ...string) string {
@@ -52,8 +52,8 @@ func (p pipe) text(or string, names ...string) string {
 
 func (p pipe) words(name string) []string {
 	words, err := shlex.Split(p.it.connText(p.ctx, name))
-	if err != nil && *p.err == nil {
-		*p.err = fmt.Errorf("%s: %w", name, err)
+	if err != nil {
+		p.bad.keep(fmt.Errorf("%s: %w", name, err))
 	}
 	return words
 }
@@ -69,14 +69,14 @@ func (p pipe) container(program, extra, userFlag string) []string {
 
 // pipeOptions are how to run commands at a target of a pipe plugin.
 func (it *item) pipeOptions(ctx context.Context, plugin, name string) (bootstrap.Options, error) {
-	var err error
-	p := pipe{it: it, ctx: ctx, err: &err,
+	var bad firstError
+	p := pipe{it: it, ctx: ctx, bad: &bad,
 		host: first(it.connText(ctx, "ansible_"+plugin+"_host", "ansible_host"), name),
 		user: first(it.connText(ctx, "ansible_"+plugin+"_user", "ansible_user"), it.f.remoteUser)}
 	o := bootstrap.Options{Host: plugin + ":" + p.host, User: p.user, Timeout: it.r.opt.Login.Timeout, Log: it.r.opt.Log}
 	o.Command = pipePlugins[plugin](p)
-	if err == nil && (len(o.Command) == 0 || strings.TrimSpace(o.Command[0]) == "") {
-		err = fmt.Errorf("the connection '%s' needs volant_command", plugin)
+	if len(o.Command) == 0 || strings.TrimSpace(o.Command[0]) == "" {
+		bad.keep(fmt.Errorf("the connection '%s' needs volant_command", plugin))
 	}
-	return o, err
+	return o, bad.err
 }

@@ -32,9 +32,6 @@ import (
 //	shown from here on; its items and sub-tasks that are known are taken over,
 //	and its agent is asked for the one that is not
 
-// encodeOutcome is an outcome as it travels.
-func encodeOutcome(o *wire.Outcome) ([]byte, error) { return frame.Marshal(o) }
-
 // nextSeq numbers the tasks of the run on a host.
 func (r *Runner) nextSeq(host string) uint32 {
 	r.seqs[host]++
@@ -86,9 +83,10 @@ func (b *batch) knows(h *host, s *compile.Step) (known, next bool) {
 
 func place(s *compile.Step) uint32 { return journal.Place(s.Task.Pos, s.Task.ActionName()) }
 
-// anotherWay is the error of a run that does not do again what it did.
-func anotherWay(s *compile.Step, host string) error {
-	return fault.New(fault.Generic, s.Task.Pos, "The run cannot be resumed: on %s it takes another way than before it was broken off.", host).
+// anotherWay is the error of a run that does not do again what it did; pos is
+// zero where no task is to blame.
+func anotherWay(pos value.Pos, host string) error {
+	return fault.New(fault.Generic, pos, "The run cannot be resumed: on %s it takes another way than before it was broken off.", host).
 		WithHelp("Something that decides what runs is not what it was: an inventory script, a lookup, the time, a random number.")
 }
 
@@ -106,12 +104,12 @@ func (b *batch) replayed(j *running) (*outcome, error) {
 		if rec == nil {
 			next, more := past.Next()
 			if past.Meta(h.name, seq) != nil || more && b.byName[next] == nil {
-				return nil, anotherWay(j.step, h.name)
+				return nil, anotherWay(j.step.Task.Pos, h.name)
 			}
 			return nil, nil
 		}
 		if rec.Where != place(j.step) {
-			return nil, anotherWay(j.step, h.name)
+			return nil, anotherWay(j.step.Task.Pos, h.name)
 		}
 		j.seq = b.r.nextSeq(h.name)
 		past.Use(h.name, seq)
@@ -162,12 +160,12 @@ func (b *batch) metaDecided(s *compile.Step, h *host) (ok, decided bool, err err
 	switch {
 	case rec == nil:
 		if o, _ := past.Outcome(h.name, seq); o != nil {
-			return false, false, anotherWay(s, h.name)
+			return false, false, anotherWay(s.Task.Pos, h.name)
 		}
 		b.r.unmute()
 		return false, false, nil
 	case rec.Where != place(s):
-		return false, false, anotherWay(s, h.name)
+		return false, false, anotherWay(s.Task.Pos, h.name)
 	}
 	past.Use(h.name, seq)
 	return rec.OK, true, nil
@@ -217,6 +215,9 @@ func (r *Runner) begin(before *journal.Play, hosts []string, prompted *value.Dic
 
 // sameHosts are the hosts of a play in the order they had before.
 func sameHosts(before, now []string) ([]string, error) {
+	if slices.Equal(before, now) {
+		return before, nil
+	}
 	missing, added := without(before, now), without(now, before)
 	if len(missing)+len(added) == 0 {
 		return before, nil
@@ -231,9 +232,14 @@ func sameHosts(before, now []string) ([]string, error) {
 	return nil, &fault.Error{Msg: msg}
 }
 
+// without are those of a that are not in b.
 func without(a, b []string) (out []string) {
+	in := make(map[string]bool, len(b))
+	for _, s := range b {
+		in[s] = true
+	}
 	for _, s := range a {
-		if !slices.Contains(b, s) {
+		if !in[s] {
 			out = append(out, s)
 		}
 	}
@@ -361,7 +367,7 @@ func (h *remote) dispatch(ctx context.Context, req *fleet.Request) (*fleet.Answe
 		// The first of a host is on the disk before it goes, so that a host
 		// nothing is known of is one that nothing was sent to. When it fails
 		// nothing is kept any more.
-		if _, again := h.r.met.LoadOrStore(h.h.name, true); again {
+		if _, met := h.r.met.LoadOrStore(h.h.name, true); met {
 			_ = j.Commit()
 		} else {
 			j.Sync()

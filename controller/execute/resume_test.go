@@ -90,7 +90,9 @@ func (l worldLink) Run(_ context.Context, r *fleet.Request) (*fleet.Answer, erro
 		return nil, fleet.ErrLost
 	default:
 		ans.Collected = false
-		r.Sending(hello, false) // on its way: written down before
+		if r.Sending != nil {
+			r.Sending(hello, false) // on its way: written down before
+		}
 		w.mu.Lock()
 		w.snap("%v %s is sent", id, r.Task.Module)
 		if _, again := w.kept[id]; !again {
@@ -111,6 +113,10 @@ func (l worldLink) Run(_ context.Context, r *fleet.Request) (*fleet.Answer, erro
 	ans.Outcome = new(wire.Outcome)
 	if err := frame.Unmarshal(ans.Body, ans.Outcome); err != nil {
 		return nil, err
+	}
+	if !r.Hold {
+		delete(w.kept, id)
+		return ans, nil
 	}
 	ans.Acknowledge = func() {
 		w.mu.Lock()
@@ -275,5 +281,132 @@ func resumeEverywhere(t *testing.T, site string, random bool, stride int) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// resumable runs a playbook with a journal, which it returns closed.
+func resumable(ctx context.Context, t *testing.T, dir, hosts, site string, s execute.Transports, key ed25519.PrivateKey, change ...func(*execute.Options)) (path string, err error) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "one.run")
+	j, err := journal.Create(path, key, &journal.Header{BootID: "controller"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(o *execute.Options) { o.Journal, o.BootID = j, "controller" }
+	_, _, err = runIn(ctx, t, dir, hosts, site, s, append([]func(*execute.Options){set}, change...)...)
+	_ = j.Close()
+	return path, err
+}
+
+func newWorld() *world {
+	return &world{answer: did, kept: map[wire.TaskID][]byte{}, ran: map[string]int{}, met: map[string]bool{}}
+}
+
+// interrupted is a world in which the operator presses Ctrl-C while a command
+// that says so runs.
+type interrupted struct {
+	*world
+	cancel context.CancelFunc
+}
+
+func (w interrupted) Remote(_ context.Context, t fleet.Target) (execute.Transport, error) {
+	return interruptedLink{worldLink{w.world, t.Name}, w.cancel}, nil
+}
+
+type interruptedLink struct {
+	worldLink
+	cancel context.CancelFunc
+}
+
+func (l interruptedLink) Run(ctx context.Context, r *fleet.Request) (*fleet.Answer, error) {
+	line, _ := r.Task.Args.Str("_raw_params")
+	if strings.HasSuffix(line, "unheard") {
+		r.Sending(&wire.Hello{BootID: "boot", JournalID: "journal"}, false)
+		l.cancel()
+		return nil, ctx.Err()
+	}
+	if strings.HasSuffix(line, "heard") {
+		defer l.cancel()
+	}
+	return l.worldLink.Run(ctx, r)
+}
+
+// TestItemCutByCtrlC: an item of a loop that ended because the run was to end is
+// none that is done: what is known of it is what its agent said.
+func TestItemCutByCtrlC(t *testing.T) {
+	_, key, _ := ed25519.GenerateKey(nil)
+	for last, want := range map[string]string{"heard": "changed: [a] => (item=heard)", "unheard": "it may or may not have completed."} {
+		site := "- hosts: all\n  gather_facts: false\n  tasks:\n    - command: \"say {{ item }}\"\n      loop: [one, " + last + ", three]\n"
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		path, err := resumable(ctx, t, dir, "a\n", site, interrupted{newWorld(), cancel}, key)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		past, w, err := journal.Resume(path, key, "controller", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(past.Items("a", 1)); n != 1 {
+			t.Errorf("%s: %d items are taken for done", last, n)
+		}
+		then := newWorld()
+		_, out, err := runIn(t.Context(), t, dir, "a\n", site, then, func(o *execute.Options) { o.Journal, o.Past, o.BootID = w, past, "controller" })
+		if err != nil || !strings.Contains(out, want) || !strings.Contains(out, "changed: [a] => (item=three)") || len(then.ran) != 1 {
+			t.Errorf("%s: %v, ran %v:\n%s", last, err, then.ran, out)
+		}
+		_ = w.Close()
+	}
+}
+
+// TestAnswerAfterTheJournalFailed: an agent keeps nothing for a controller that
+// keeps nothing.
+func TestAnswerAfterTheJournalFailed(t *testing.T) {
+	_, key, _ := ed25519.GenerateKey(nil)
+	w := newWorld()
+	var j *journal.Writer // set before anything runs
+	w.answer = func(host string, task *wire.Task) *value.Dict {
+		if line, _ := task.Args.Str("_raw_params"); line == "fills the disk" {
+			j.Fail(errors.New("the disk is full"))
+		}
+		return did(host, task)
+	}
+	site := "- hosts: all\n  gather_facts: false\n  tasks: [{command: one}, {command: fills the disk}, {command: three}]\n"
+	if _, err := resumable(t.Context(), t, t.TempDir(), "a\n", site, w, key, func(o *execute.Options) { j = o.Journal }); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.kept) > 0 {
+		t.Errorf("the agent still keeps %v", w.kept)
+	}
+}
+
+// TestAnotherWayWithoutFacts: a run that cannot be done again says so, in a play
+// whose tags leave nothing of its own.
+func TestAnotherWayWithoutFacts(t *testing.T) {
+	_, key, _ := ed25519.GenerateKey(nil)
+	dir := t.TempDir()
+	site := "- hosts: all\n  gather_facts: false\n  strategy: free\n  tasks:\n    - include_tasks: \"{{ inventory_hostname }}.yml\"\n"
+	for name, text := range map[string]string{"a.yml": "- command: one\n- command: two\n", "b.yml": "- command: one\n- command: two\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	skip := func(o *execute.Options) { o.Compile.SkipTags = []string{"always"} }
+	path, err := resumable(t.Context(), t, dir, "a\nb\n", site, newWorld(), key, skip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, w, err := journal.Resume(path, key, "controller", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := os.WriteFile(filepath.Join(dir, "a.yml"), []byte("[]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, err := runIn(t.Context(), t, dir, "a\nb\n", site, newWorld(), skip, func(o *execute.Options) { o.Journal, o.Past, o.BootID = w, past, "controller" })
+	if err == nil || !strings.Contains(err.Error(), "on a it takes another way than before") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
