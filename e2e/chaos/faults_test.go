@@ -2,39 +2,50 @@ package chaos
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 )
 
+// fault is one of them.
+type fault struct {
+	name string
+	// lossless: it is over long before a controller gives up, and no process
+	// ends: nothing may be lost, and no host unreachable.
+	lossless bool
+	do       func(r *chaosRun)
+}
+
 // faults are what may go wrong, by name. Each returns once it is done with, or
 // has been set right again.
-var faults = []struct {
-	name string
-	do   func(r *chaosRun)
-}{
-	{"agent killed", func(r *chaosRun) { r.agent.signal(syscall.SIGKILL) }},
-	{"agent ended", func(r *chaosRun) { r.agent.signal(syscall.SIGTERM) }},
-	{"agent replaced", func(r *chaosRun) {
+var faults = []fault{
+	{"agent killed", false, func(r *chaosRun) { r.agent.signal(syscall.SIGKILL) }},
+	{"agent ended", false, func(r *chaosRun) { r.agent.signal(syscall.SIGTERM) }},
+	{"agent replaced", false, func(r *chaosRun) {
 		if err := r.agent.enrol(true); err != nil {
 			r.tell("not replaced: %v", err)
 		}
 	}},
-	{"agent frozen", func(r *chaosRun) {
-		r.agent.signal(syscall.SIGSTOP)
-		r.pause(200, 4000)
-		r.agent.signal(syscall.SIGCONT)
+	{"agent frozen", true, func(r *chaosRun) {
+		pid := r.agent.pid() // another may serve by the time this one goes on
+		if pid <= 1 {
+			return
+		}
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		r.outage += r.pause(200, 4000)
+		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}},
-	{"link cut", func(r *chaosRun) { r.storm(weather{down: true}, 100, 4000) }},
-	{"agent deaf", func(r *chaosRun) { r.storm(weather{deaf: true}, 100, 3000) }},
-	{"agent mute", func(r *chaosRun) { r.storm(weather{mute: true}, 100, 3000) }},
-	{"packets lost", func(r *chaosRun) { r.storm(weather{loss: 0.05 + 0.4*r.rng.Float64()}, 500, 3000) }},
-	{"packets doubled, late and out of order", func(r *chaosRun) {
+	{"link cut", true, func(r *chaosRun) { r.storm(weather{down: true}, 100, 4000) }},
+	{"agent deaf", true, func(r *chaosRun) { r.storm(weather{deaf: true}, 100, 3000) }},
+	{"agent mute", true, func(r *chaosRun) { r.storm(weather{mute: true}, 100, 3000) }},
+	{"packets lost", true, func(r *chaosRun) { r.storm(weather{loss: 0.05 + 0.4*r.rng.Float64()}, 500, 3000) }},
+	{"packets doubled, late and out of order", true, func(r *chaosRun) {
 		r.storm(weather{double: 0.3, reorder: 0.3, delay: time.Duration(r.rng.IntN(80)) * time.Millisecond}, 500, 3000)
 	}},
-	{"packets garbled", func(r *chaosRun) { r.storm(weather{garble: 0.3}, 500, 3000) }},
-	{"journal damaged", func(r *chaosRun) {
+	{"packets garbled", true, func(r *chaosRun) { r.storm(weather{garble: 0.3}, 500, 3000) }},
+	{"journal damaged", false, func(r *chaosRun) {
 		r.agent.signal(syscall.SIGKILL)
 		r.eachJournal(func(path string, size int64) error {
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -46,20 +57,20 @@ var faults = []struct {
 			return err
 		})
 	}},
-	{"journal lost", func(r *chaosRun) {
+	{"journal lost", false, func(r *chaosRun) {
 		r.agent.signal(syscall.SIGKILL)
 		_ = os.RemoveAll(filepath.Join(r.agent.home(), "journal"))
 	}},
-	{"disk full", func(r *chaosRun) { r.fill() }},
-	{"controller killed", func(r *chaosRun) { r.killController() }},
-	{"controller killed and resumed", func(r *chaosRun) { r.resumeController() }},
-	{"host rebooted", func(r *chaosRun) { r.reboot(false) }},
-	{"power cut of the host", func(r *chaosRun) { r.reboot(true) }},
-	{"clock of the host years off", func(r *chaosRun) {
+	{"disk full", false, func(r *chaosRun) { r.fill() }},
+	{"controller killed", false, func(r *chaosRun) { r.killController() }},
+	{"controller killed and resumed", false, func(r *chaosRun) { r.resumeController() }},
+	{"host rebooted", false, func(r *chaosRun) { r.reboot(false) }},
+	{"power cut of the host", false, func(r *chaosRun) { r.reboot(true) }},
+	{"clock of the host years off", false, func(r *chaosRun) {
 		r.agent.setClock(time.Duration(r.rng.IntN(80*365)-40*365) * 24 * time.Hour)
 		r.agent.signal(syscall.SIGKILL)
 	}},
-	{"slow reader", func(r *chaosRun) { r.storm(weather{rate: 20_000 + r.rng.IntN(200_000)}, 500, 3000) }},
+	{"slow reader", true, func(r *chaosRun) { r.storm(weather{rate: 20_000 + r.rng.IntN(200_000)}, 500, 3000) }},
 }
 
 // stepFaults are what happens at every step of the protocol, by turns.
@@ -68,9 +79,7 @@ var stepFaults = []string{"link cut", "agent killed", "agent replaced", "control
 func (r *chaosRun) faultNamed(name string) {
 	for _, f := range faults {
 		if f.name == name {
-			r.faults++
-			r.tell("%s after %d datagrams", name, r.step)
-			f.do(r)
+			r.happens(f, "%s after %d datagrams", name, r.step)
 		}
 	}
 }
@@ -78,18 +87,29 @@ func (r *chaosRun) faultNamed(name string) {
 // fault does one, chosen by the seed.
 func (r *chaosRun) fault() {
 	f := faults[r.rng.IntN(len(faults))]
+	r.happens(f, "%s", f.name)
+}
+
+func (r *chaosRun) happens(f fault, format string, args ...any) {
 	r.faults++
-	r.tell("%s", f.name)
+	r.lossy = r.lossy || !f.lossless
+	r.tell(format, args...)
 	f.do(r)
 }
 
-func (r *chaosRun) pause(from, to int) {
-	time.Sleep(time.Duration(from+r.rng.IntN(to-from)) * time.Millisecond)
+// pause waits for as many milliseconds, and returns how long.
+func (r *chaosRun) pause(from, to int) time.Duration {
+	d := time.Duration(from+r.rng.IntN(to-from)) * time.Millisecond
+	time.Sleep(d)
+	return d
 }
+
+// luck is chance for another relay: the one before still uses its own.
+func (r *chaosRun) luck() *rand.Rand { return rand.New(rand.NewPCG(r.seed, uint64(100+r.faults))) }
 
 func (r *chaosRun) storm(w weather, from, to int) {
 	r.relay.set(w)
-	r.pause(from, to)
+	r.outage += r.pause(from, to)
 	r.relay.heal()
 }
 
@@ -148,7 +168,7 @@ func (r *chaosRun) reboot(cut bool) {
 func (r *chaosRun) resumeController() {
 	was := r.relay
 	was.set(weather{down: true}) // whatever the first says from here on is not heard
-	fresh, err := newRelay(r.agent.port(), was.rng)
+	fresh, err := newRelay(r.agent.port(), r.luck())
 	if err != nil {
 		r.violate("%v", err)
 		return
@@ -176,7 +196,7 @@ func (r *chaosRun) killController() {
 	r.mu.Unlock()
 	was := r.relay
 	was.set(weather{down: true}) // whatever it says from here on is not heard
-	fresh, err := newRelay(r.agent.port(), was.rng)
+	fresh, err := newRelay(r.agent.port(), r.luck())
 	if err != nil {
 		r.violate("%v", err)
 		return

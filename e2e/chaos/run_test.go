@@ -42,7 +42,9 @@ type chaosRun struct {
 	session wire.RunID
 	seal    []byte
 	faults  int
-	step    int // not 0: the fault named comes after so many datagrams
+	lossy   bool          // one of them may cost a result
+	outage  time.Duration // how long the others lasted
+	step    int           // not 0: the fault named comes after so many datagrams
 	named   string
 
 	mu         sync.Mutex // guards what follows
@@ -101,7 +103,8 @@ func (r *chaosRun) run() {
 	if r.step > 0 {
 		happens := make(chan struct{})
 		r.relay.at(r.step, func() { close(happens) })
-		work.Go(func() { r.host("h0", r.rng, 3) })
+		rng := rand.New(rand.NewPCG(r.seed, 1))
+		work.Go(func() { r.host("h0", rng, 3) })
 		select {
 		case <-happens:
 			r.faultNamed(r.named)
@@ -197,7 +200,7 @@ func (r *chaosRun) meet() error {
 		return err
 	}
 	if r.relay == nil {
-		if r.relay, err = newRelay(r.agent.port(), rand.New(rand.NewPCG(r.seed, 99))); err != nil {
+		if r.relay, err = newRelay(r.agent.port(), r.luck()); err != nil {
 			return err
 		}
 	}
@@ -334,7 +337,11 @@ func (r *chaosRun) judge() {
 		case t.abandoned:
 		case t.err == nil && ran != 1:
 			r.violate("%s has a result and ran %d times", t.name, ran)
-		case t.err == nil, errors.Is(t.err, fleet.ErrLost), errors.As(t.err, &u):
+		case t.err == nil:
+		case errors.Is(t.err, fleet.ErrLost), errors.As(t.err, &u):
+			if !r.lossy && r.outage < reconnect {
+				r.violate("%s ended with %v, and nothing but the network failed, for %v in all", t.name, t.err, r.outage)
+			}
 		case errors.As(t.err, &f) && !f.Started && ran == 0: // refused before it began
 		default:
 			r.violate("%s ended with %v, ran %d times", t.name, t.err, ran)
