@@ -18,7 +18,7 @@ type TreeHost interface {
 	Host
 	// Tree does the entries in turn, up to the first that fails, or that needs
 	// a module of its own; files are staged only where they are lacking. args
-	// are those of hostagent.TreeModule, files the contents of its files in order.
+	// are those of wire.TreeModule, files the contents of its files in order.
 	Tree(ctx context.Context, args *value.Dict, files ...stage.File) (TreeAnswer, error)
 }
 

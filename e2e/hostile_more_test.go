@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"volant/controller/fleet"
 	"volant/e2e/hostile"
 	"volant/wire"
 	"volant/wire/frame"
@@ -21,7 +20,7 @@ func TestHostileTree(t *testing.T) {
 	var trees atomic.Int64
 	answer := func(pairs func(tk *hostile.Talk) []any) hostile.Answer {
 		return func(tk *hostile.Talk) error {
-			if tk.Task.Module != fleet.TreeModule {
+			if tk.Task.Module != wire.TreeModule {
 				return tk.Result("changed", true, "stat", value.DictOf("exists", false), "dest", "/x", "checksum", "1")
 			}
 			trees.Add(1)
@@ -42,7 +41,7 @@ func TestHostileTree(t *testing.T) {
 			return []any{"done", int64(len(tk.Task.Files)), "result", value.DictOf("msg", "x")}
 		}),
 		"files of the controller": func(tk *hostile.Talk) error {
-			if tk.Task.Module == fleet.TreeModule {
+			if tk.Task.Module == wire.TreeModule {
 				if content, why, err := tk.Want(wire.Hash{1, 2, 3}); err != nil || len(content) > 0 || why == "" {
 					return errors.Join(errors.New("given"), err)
 				}

@@ -448,7 +448,7 @@ func TestHostileFetch(t *testing.T) {
 		switch {
 		case strings.HasSuffix(tk.Task.Module, "stat"):
 			return tk.Result(stat("0123456789012345678901234567890123456789")...)
-		case tk.Task.Module == fleet.GetModule:
+		case tk.Task.Module == wire.GetModule:
 			return file(tk, 5000)
 		}
 		return tk.Result("rc", 0, "stdout", "/../evil1/stolen", "stdout_lines", value.ListOf("../../outside", "/../../outside", "/../evil1/x"))

@@ -17,9 +17,6 @@ import (
 	"volant/wire/value"
 )
 
-// GetModule is the agent's own module that sends a file to the controller.
-const GetModule = "volant.get"
-
 var (
 	errCancelled = errors.New("cancelled by the controller")
 	errTimeout   = errors.New("timed out")
@@ -59,7 +56,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 	}
 	defer dir.Put()
 	var tr *tree
-	if task.Module == TreeModule {
+	if task.Module == wire.TreeModule {
 		if tr, err = readTree(task, x.login().Cwd); err != nil {
 			return fault(wire.FaultInternal, false, err)
 		}
@@ -116,7 +113,7 @@ func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage
 		},
 		Send: t.sendFile,
 	}
-	if task.Module == GetModule {
+	if task.Module == wire.GetModule {
 		return get(ctx, env, task)
 	}
 	if tr != nil {

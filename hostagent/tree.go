@@ -18,23 +18,7 @@ import (
 	"volant/wire/value"
 )
 
-// TreeModule is the agent's own module that copies a part of a directory: the
-// controller names files with their checksums, directories and links; the agent
-// asks for the contents it lacks, all before anything is changed, and then does
-// for each in turn what stat, copy and file would do.
-//
-//	dest     directory, with a slash at its end
-//	force    files that differ are replaced
-//	copy     arguments of the copy module, file those of the file module
-//	preserve files get the controller's mode
-//	entries  a file: [path below dest, SHA-1, mode]; else all arguments for file
-//
-// Its result has done (entries that are finished), changed, and when it stopped
-// early either result, the failed module's, or left: why the rest is to be done
-// by modules of their own.
-const TreeModule = "volant.tree"
-
-// tree is one sub-task of that module.
+// tree is one sub-task of wire.TreeModule.
 type tree struct {
 	cwd      string
 	dest     string
@@ -53,7 +37,7 @@ type treeEntry struct {
 	size             int64
 }
 
-var errTree = errors.New("malformed arguments of " + TreeModule)
+var errTree = errors.New("malformed arguments of " + wire.TreeModule)
 
 func readTree(task *wire.Task, cwd string) (*tree, error) {
 	a := task.Args.Dict

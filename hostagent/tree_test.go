@@ -82,7 +82,7 @@ func TestTree(t *testing.T) {
 				}
 			}
 			blobs := map[stage.Hash]string{}
-			task := &wire.Task{Module: TreeModule, Check: tc.check}
+			task := &wire.Task{Module: wire.TreeModule, Check: tc.check}
 			entries := &value.List{}
 			for _, file := range []string{"new", "same", "other", "size"} {
 				text := contents[file]

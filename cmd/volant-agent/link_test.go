@@ -259,13 +259,13 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	each(t, func(t *testing.T, l fleet.Link, _ *scripted) {
-		r, s := task(fleet.GetModule, "path", path), new(fileSink)
+		r, s := task(wire.GetModule, "path", path), new(fileSink)
 		r.Sink = s
 		a := run(t, l, r)
 		if !bytes.Equal(s.Bytes(), content) || s.closed != 1 || s.err != nil || a.Result.Lookup("size") != int64(len(content)) {
 			t.Errorf("%d bytes, closed %d with %v, %v", s.Len(), s.closed, s.err, a.Result.Dict)
 		}
-		r, s = task(fleet.GetModule, "path", path+".absent"), new(fileSink)
+		r, s = task(wire.GetModule, "path", path+".absent"), new(fileSink)
 		r.Sink = s
 		if a := run(t, l, r); !a.Result.Bool("failed") || s.err == nil {
 			t.Errorf("absent file: %v, sink closed with %v", a.Result.Dict, s.err)

@@ -383,7 +383,7 @@ func answered(got Dict) (actions.Result, error) {
 // Get implements actions.Host.
 func (h *remote) Get(ctx context.Context, path string, sink stage.Sink) error {
 	req := &fleet.Request{Sink: sink}
-	req.Task.Module, req.Task.Native = fleet.GetModule, true
+	req.Task.Module, req.Task.Native = wire.GetModule, true
 	req.Task.Args = wire.Dict{Dict: value.DictOf("path", path)}
 	req.Task.Options = wire.Dict{Dict: value.NewDict(0)}
 	res, err := h.send(ctx, req)
@@ -409,9 +409,9 @@ func (h *remote) Tree(ctx context.Context, args *value.Dict, files ...stage.File
 	}
 	req := &fleet.Request{Files: files}
 	t := &req.Task
-	t.Module, t.Native = fleet.TreeModule, true
+	t.Module, t.Native = wire.TreeModule, true
 	t.Args = wire.Dict{Dict: args}
-	t.Options = wire.Dict{Dict: h.options(ctx, fleet.TreeModule)}
+	t.Options = wire.Dict{Dict: h.options(ctx, wire.TreeModule)}
 	t.Check, t.Environment = h.f.check, h.f.environment
 	res, err := h.send(ctx, req)
 	var f *wire.Fault

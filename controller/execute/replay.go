@@ -277,7 +277,7 @@ func (x *exec) takeOver(io *outcome) {
 // one, it is run again.
 var readOnly = map[string]bool{
 	"stat": true, "setup": true, "gather_facts": true, "ping": true, "slurp": true, "find": true, "getent": true,
-	"service_facts": true, "package_facts": true, "mount_facts": true, "wait_for": true, fleet.GetModule: true,
+	"service_facts": true, "package_facts": true, "mount_facts": true, "wait_for": true, wire.GetModule: true,
 }
 
 // recall answers a sub-task from the journal, or prepares req to ask the agent

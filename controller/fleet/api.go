@@ -43,7 +43,7 @@ type Request struct {
 	Files []stage.File
 	// Union serves the manifests that Task.Python names and their files.
 	Union Opener
-	// Sink receives the file that the module sends (module "volant.get").
+	// Sink receives the file that the module sends (wire.GetModule).
 	Sink stage.Sink
 	// Before is the agent that the sub-task may have been sent to by a process
 	// that did not live to hear of it: it is asked first, as after a lost link.
@@ -109,14 +109,6 @@ func (u *Unreachable) Error() string { return u.Err.Error() }
 
 // Unwrap returns the cause.
 func (u *Unreachable) Unwrap() error { return u.Err }
-
-// GetModule is the name of the agent's own module that sends a file: arguments
-// {"path": PATH}, result {"size", "mode"} or failed with msg.
-const GetModule = "volant.get"
-
-// TreeModule is the name of the agent's own module that does a part of a
-// directory: arguments and result as hostagent.TreeModule has them.
-const TreeModule = "volant.tree"
 
 func unreachable(host, format string, args ...any) error {
 	return &Unreachable{Host: host, Err: fmt.Errorf(format, args...)}
