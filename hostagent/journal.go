@@ -463,13 +463,6 @@ func (j *journal) state(id wire.TaskID) wire.TaskState {
 	return wire.StateLost
 }
 
-// outstanding is the number of sub-tasks not acknowledged.
-func (j *journal) outstanding() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return len(j.entries)
-}
-
 // close closes the file. It is deleted when the session is over, or when nothing
 // is outstanding in it; not while another agent writes it, too, nor when it was
 // damaged and says of everything else that it may have run.
