@@ -85,10 +85,7 @@ func actionTable(w io.Writer) {
 func nativeTable(w io.Writer) {
 	table(w, "Native modules", "module", "natively", "handed back to the Python module")
 	for _, name := range slices.Sorted(maps.Keys(modules.Table)) {
-		c, ok := modules.Coverage[name]
-		if !ok {
-			c.Native = "see its source"
-		}
+		c := modules.Coverage[name]
 		row(w, code(name), c.Native, c.Back)
 	}
 	fmt.Fprint(w, "\nA native module stands in only for ansible-core's own file: a module of that name in `library/`, in a role or in a\n"+

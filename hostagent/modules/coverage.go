@@ -7,6 +7,10 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"packages that are installed, or absent, as asked by plain name; package lists that are fresh enough (cache_valid_time)",
 		"everything that changes something: installing, removing, upgrading, deb, build-dep, default_release, clean, updating the lists; names with a version or a pattern; a package to be marked as installed by hand; python3-apt missing",
 	},
+	"apt_repository": {
+		"sources that are as asked: there and enabled, or absent",
+		"everything that changes the sources; a PPA; apt's directories set in its configuration; lists of sources that cannot be read or are not UTF-8; neither apt-key nor gpg; python3-apt missing",
+	},
 	"command": {"everything", "no command at all; an argument with a zero byte"},
 	"copy": {
 		"files, with mode, owner, attributes, backup, validate, checksum, remote_src",
@@ -16,9 +20,22 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"all states, times and attributes",
 		"SELinux is on; a mode that is no whole number or text; a time in a format of its own",
 	},
+	"get_url": {
+		"a file that is there with its checksum; plain downloads by HTTP and HTTPS, with headers, checksum, backup, mode, owner and attributes",
+		"SELinux is on; another scheme or a user in the URL; a checksum that is to be fetched; credentials, a client's certificate or a .netrc; a proxy in the environment; SSL_CERT_FILE, SSL_CERT_DIR; ciphers, unredirected_headers, tmp_dest, a Host header; every answer but 200 and 304; a directory as dest where the answer may name the file",
+	},
+	"git": {
+		"bringing a working copy that is there up to date, by the commands that the Python module runs",
+		"cloning; bare, separate_git_dir, archive, reference, refspec, verify_commit, gpg_allowlist, umask, depth, accept_newhostkey, track_submodules; submodules; names that need quoting; a diff in check mode of what is not fetched; git older than 2",
+	},
+	"hostname": {"hosts that systemd manages", "use of another strategy than systemd or debian; other init systems; no interpreter found, which is asked for the full name"},
 	"lineinfile": {
 		"everything",
 		"SELinux is on; files beyond the bound for editing in memory; a regular expression or replacement that our engine does not take; a validate with another format than %s",
+	},
+	"package_facts": {
+		"packages of dpkg, as apt's library tells of them",
+		"other package managers, or all of them; apk installed; python3-apt missing; a package that is not installed in full, or of which there are several builds",
 	},
 	"ping": {"everything", ""},
 	"raw":  {"everything", ""},

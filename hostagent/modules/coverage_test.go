@@ -9,4 +9,9 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("Coverage has %s, which is no native module", name)
 		}
 	}
+	for name := range Table {
+		if Coverage[name].Native == "" {
+			t.Errorf("Coverage does not say what %s does natively", name)
+		}
+	}
 }
