@@ -3,25 +3,19 @@ package execute
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"volant/controller/compile"
 	"volant/controller/events"
 	"volant/controller/fault"
-	"volant/controller/inventory"
 	"volant/controller/journal"
 	"volant/controller/playbook"
 	"volant/wire/value"
 )
 
-// eachHost are the meta actions that are done for every host at the step; the
-// others once.
-var eachHost = map[string]bool{
-	"noop": true, "reset_connection": true, "end_host": true, "role_complete": true, "flush_handlers": true, "end_role": true,
-}
-
 // metaStep runs a meta task for the hosts at it.
 func (b *batch) metaStep(ctx context.Context, step *compile.Step, group []*host) (done []finished, fatal bool, err error) {
-	once := !eachHost[step.Task.Meta()]
+	once := !metaActions[step.Task.Meta()].each
 	fatal = (truthy(step.Keywords.Value(playbook.AnyErrorsFatal)) || once) && !truthy(step.Keywords.Value(playbook.IgnoreErrors))
 	var flush []string
 	for _, h := range group {
@@ -64,13 +58,22 @@ func (b *batch) holds(ctx context.Context, step *compile.Step, h *host) (bool, e
 	return ok, err
 }
 
+// metaTask is a meta task on a host.
+type metaTask struct {
+	b     *batch
+	step  *compile.Step
+	h     *host
+	flush bool // its handlers run next
+}
+
 // meta runs a meta task for one host; flush says that its handlers run next.
 func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outcome, flush bool, err error) {
-	t := step.Task
-	action := t.Meta()
-	before, decided := false, false
-	if metaKept(step) {
-		if before, decided, err = b.metaDecided(step, h); err != nil {
+	m := &metaTask{b: b, step: step, h: h}
+	t, name := step.Task, step.Task.Meta()
+	kept := metaKept(step)
+	ok, decided := true, false
+	if kept {
+		if ok, decided, err = b.metaDecided(step, h); err != nil {
 			return nil, false, err
 		}
 	}
@@ -81,115 +84,34 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	if !t.Implicit {
 		b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	}
-	switch action {
-	case "noop", "refresh_inventory", "reset_connection":
-		if len(step.Keywords.List(playbook.When)) > 0 {
-			b.r.opt.Display.Note("%s task does not support when conditional", action)
+	a, known := metaActions[name]
+	if !known {
+		return nil, false, fault.New(fault.Generic, t.Pos, "invalid meta action requested: %s", name)
+	}
+	if a.deaf && len(step.Keywords.List(playbook.When)) > 0 {
+		b.r.opt.Display.Note("%s task does not support when conditional", name)
+	}
+	switch {
+	case a.otherwise == "":
+		ok = true
+	case !decided:
+		if ok, err = b.holds(ctx, step, h); err != nil {
+			return nil, false, err
 		}
 	}
-	msg, why := action, ""
-	when := func(otherwise string) (bool, error) {
-		ok, err := before, error(nil)
-		if !decided {
-			ok, err = b.holds(ctx, step, h)
+	did := false
+	if ok {
+		if did, err = a.do(ctx, m); err != nil {
+			return nil, false, err
 		}
-		if err == nil && !ok {
-			why = action + " conditional evaluated to False" + otherwise
-		}
-		return ok, err
 	}
-	ok := true
-	switch action {
-	case "noop":
-	case "flush_handlers":
-		if ok, err = when(", not running handlers for " + h.name); ok {
-			b.resolve(h)
-			if inFlush(step) {
-				return nil, false, fmt.Errorf("flush_handlers cannot be used as a handler")
-			}
-			flush = !b.r.unreachable[h.name]
-			msg = "triggered running handlers for " + h.name
-		}
-	case "refresh_inventory":
-		b.r.opt.Store.Change(func(inv *inventory.Inventory) { err = inv.Refresh(ctx) })
-		if err == nil {
-			err = b.rehost()
-		}
-		msg = "inventory successfully refreshed"
-	case "clear_facts":
-		if ok, err = when(", not clearing facts and fact cache for " + h.name); ok {
-			for _, x := range b.hosts {
-				b.r.opt.Store.ClearFacts(x.name)
-			}
-			msg = "facts cleared"
-		}
-	case "clear_host_errors":
-		if ok, err = when(", not clearing host error state for " + h.name); ok {
-			for _, x := range b.hosts {
-				delete(b.r.failed, x.name)
-				delete(b.r.unreachable, x.name)
-				x.cur.ClearErrors()
-			}
-			msg = "cleared host errors"
-		}
-	case "end_batch":
-		if ok, err = when(", continuing current batch"); ok {
-			b.endAll()
-			msg = "ending batch"
-		}
-	case "end_play":
-		if ok, err = when(", continuing play"); ok {
-			b.endPlay = b.endAll() || b.endPlay
-			msg = "ending play"
-		}
-	case "end_host":
-		if ok, err = when(", continuing execution for " + h.name); ok {
-			b.end(h)
-			msg = "ending play for " + h.name
-		} else {
-			msg = "end_host conditional evaluated to false, continuing execution for " + h.name
-		}
-	case "role_complete":
-		if t.Implicit && t.Role != nil {
-			if r := b.play.CachedRole(t.Role); b.ran[r][h.name] {
-				mark(b.complete, r, h.name)
-				msg = "role_complete for " + h.name
-			}
-		}
-	case "end_role":
-		if ok, err = when("continuing role " + roleName(t) + " for " + h.name); ok {
-			for {
-				s := h.cur.Peek()
-				if s == nil || s.Task.Meta() == "role_complete" {
-					break
-				}
-				h.cur.Take()
-			}
-			msg = "ending role " + roleName(t) + " for " + h.name
-		}
-	case "reset_connection":
-		msg, err = b.resetConnection(ctx, step, h)
-	default:
-		return nil, false, fault.New(fault.Generic, t.Pos, "invalid meta action requested: %s", action)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	if metaKept(step) && !decided {
+	if kept && !decided {
 		b.r.opt.Journal.Put(&journal.Meta{Host: h.name, Seq: b.r.seqs[h.name], Where: place(step), OK: ok})
 	}
 	if t.Handler {
 		delete(b.notified[t], h.name)
 	}
-	res := value.DictOf("msg", msg)
-	header := msg
-	if !ok {
-		res.Set("skipped", true)
-		res.Set("skip_reason", why)
-		header = why
-	} else {
-		res.Set("changed", false)
-	}
+	res, header := a.result(m, ok, did)
 	if t.Implicit {
 		b.r.opt.Display.Debug("META: " + header)
 	} else {
@@ -199,7 +121,24 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 	if !ok && !t.Implicit {
 		b.r.opt.Bus.Event(events.Result{Host: h.name, Task: ev, Outcome: &o.Outcome})
 	}
-	return o, flush, nil
+	return o, m.flush, nil
+}
+
+// result is what the action ends with, and what the operator reads of it; ok
+// says that its condition held.
+func (a metaAction) result(m *metaTask, ok, did bool) (res Dict, header string) {
+	name := m.step.Task.Meta()
+	words := strings.NewReplacer("HOST", m.h.name, "ROLE", roleName(m.step.Task))
+	msg := first(a.idle, name)
+	if did {
+		msg = a.done
+	}
+	msg = words.Replace(msg)
+	if ok {
+		return value.DictOf("msg", msg, "changed", false), msg
+	}
+	why := name + " conditional evaluated to False" + words.Replace(a.otherwise)
+	return value.DictOf("msg", msg, "skipped", true, "skip_reason", why), why
 }
 
 func roleName(t *playbook.Task) string {
@@ -233,23 +172,23 @@ func (b *batch) rehost() (err error) {
 }
 
 // resetConnection ends what is kept warm for the host.
-func (b *batch) resetConnection(ctx context.Context, step *compile.Step, h *host) (string, error) {
+func (b *batch) resetConnection(ctx context.Context, step *compile.Step, h *host) error {
 	x := b.newExec(step, h, &events.Task{}, func(events.Event) {})
 	v, err := b.vars.For(ctx, h.name, step.Task, nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 	x.vars = v
 	it := &item{exec: x, v: v, cv: v, out: &outcome{task: x.ev}}
 	if it.f, err = b.r.fields(x.scope(ctx, v), step.Task, step.Keywords, false); err != nil {
-		return "", err
+		return err
 	}
 	c, err := it.resolveConn(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if c.local || b.r.opt.Transport == nil || b.r.muted {
-		return "reset connection", nil
+		return nil
 	}
 	tr, err := b.r.opt.Transport.Remote(ctx, c.target)
 	if err == nil {
@@ -258,5 +197,5 @@ func (b *batch) resetConnection(ctx context.Context, step *compile.Step, h *host
 	if err != nil {
 		b.r.opt.Display.Verbose(4, "resetting the connection: "+err.Error())
 	}
-	return "reset connection", nil
+	return nil
 }

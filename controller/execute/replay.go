@@ -174,7 +174,7 @@ func (b *batch) metaDecided(s *compile.Step, h *host) (ok, decided bool, err err
 // metaKept reports whether a meta task's decision is written down: where there
 // is one, and where it is one for all hosts, whose order matters then.
 func metaKept(s *compile.Step) bool {
-	return !eachHost[s.Task.Meta()] || len(conditionsOf(s.Keywords)) > 0
+	return !metaActions[s.Task.Meta()].each || len(conditionsOf(s.Keywords)) > 0
 }
 
 // begun is what a play began with before, nil when it did not begin.
