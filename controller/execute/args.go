@@ -1,7 +1,6 @@
 package execute
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -14,97 +13,22 @@ import (
 )
 
 // finalize renders the action's name, its defaults and its arguments.
-func (it *item) finalize(ctx context.Context, s *template.Scope) error {
+func (it *item) finalize(s *template.Scope) error {
 	if it.resolved == "" {
-		v, _, err := s.Render(it.task.Action)
-		if err != nil {
+		if err := it.nameAction(s); err != nil {
 			return err
 		}
-		if v == value.Omit {
-			return fault.New(fault.Parser, value.PosOf(it.task.Action), "Omit is not valid for the `action` keyword.")
-		}
-		it.action = text(v)
-		resolved, ok, err := it.r.opt.Loader.Plugins.Action(it.action, it.collections())
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return it.atAction(fault.New(fault.Generic, value.Pos{}, "Cannot resolve '%s' to an action or module.", it.action))
-		}
-		it.resolved = resolved
-		ev := *it.out.task
-		ev.Action = it.action
-		it.out.task = &ev
 	}
-	own := it.edits.taskArgs(it.task)
-	args := value.NewDict(own.Len())
-	args.Places = own.Places
-	defaults, err := it.defaultArgs(s, it.resolved)
+	args, err := it.rawArgs(s)
 	if err != nil {
-		return it.badArgs(err)
+		return err
 	}
-	args.Update(defaults)
-	if vp, ok := own.Get("_variable_params"); ok {
-		v, err := s.Container(vp)
-		if err != nil {
-			return it.badArgs(err)
-		}
-		if it.r.opt.Config.Bool("INJECT_FACTS_AS_VARS") {
-			it.warn(events.Warning{Msg: "Using a template for task args is unsafe in some situations " +
-				"(see https://docs.ansible.com/ansible/devel/reference_appendices/faq.html#argsplat-unsafe).", Pos: value.PosOf(vp)})
-		}
-		if err := layer(args, v, vp); err != nil {
-			return it.badArgs(err)
-		}
-	}
-	if raw, ok := own.Get("_raw_params"); ok && !playbook.RawParams(it.resolved) && it.task.Include == playbook.NotInclude {
-		if txt, ok := value.Text(raw); ok && txt == "" {
-			own = own.Clone()
-			own.Delete("_raw_params")
-		} else {
-			if txt, ok := value.Text(raw); ok && !allTemplate(txt) {
-				return it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
-			}
-			v, err := s.Container(raw)
-			if err != nil {
-				return it.badArgs(err)
-			}
-			if err := layer(args, v, raw); err != nil {
-				return it.badArgs(err)
-			}
-			own = own.Clone()
-			own.Delete("_raw_params")
-		}
-	}
-	for k, v := range own.All() {
-		if k != "_variable_params" {
-			args.Set(k, v)
-		}
-	}
-	args = sortedArgs(args)
 	it.raw = args
-	render := args
-	short := actions.Short(it.resolved)
-	lazy := actions.Unrendered(short)
-	if lazy != "" && args.Has(lazy) {
-		render = args.Clone()
-		render.Delete(lazy)
-	}
-	out, err := s.RenderArgs(render)
+	out, err := renderArgs(s, args, actions.Unrendered(actions.Short(it.resolved)))
 	if err != nil {
 		return it.badArgs(err)
 	}
-	if v, ok := args.Get(lazy); ok && lazy != "" {
-		if t, ok := value.Text(v); ok && allTemplate(t) {
-			if c, err := s.Container(v); err == nil {
-				if _, isList := c.(*value.List); isList {
-					v = c
-				}
-			}
-		}
-		out.Dict.Set(lazy, v)
-	}
-	if short == "set_fact" {
+	if actions.Short(it.resolved) == "set_fact" {
 		it.out.held = value.NewDict(out.Dict.Len())
 		for k, v := range out.Dict.All() {
 			it.out.held.Set(k, s.Held(args.Lookup(k), v))
@@ -116,6 +40,113 @@ func (it *item) finalize(ctx context.Context, s *template.Scope) error {
 	}
 	it.args = out
 	return nil
+}
+
+// nameAction finds the action that a template names.
+func (it *item) nameAction(s *template.Scope) error {
+	v, _, err := s.Render(it.task.Action)
+	if err != nil {
+		return err
+	}
+	if v == value.Omit {
+		return fault.New(fault.Parser, value.PosOf(it.task.Action), "Omit is not valid for the `action` keyword.")
+	}
+	it.action = text(v)
+	resolved, ok, err := it.r.opt.Loader.Plugins.Action(it.action, it.collections())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return it.atAction(fault.New(fault.Generic, value.Pos{}, "Cannot resolve '%s' to an action or module.", it.action))
+	}
+	it.resolved = resolved
+	ev := *it.out.task
+	ev.Action = it.action
+	it.out.task = &ev
+	return nil
+}
+
+// rawArgs are the arguments as they are written, sorted: defaults, under what a
+// template of the whole gives, under the task's own.
+func (it *item) rawArgs(s *template.Scope) (*value.Dict, error) {
+	own := it.edits.taskArgs(it.task)
+	args := value.NewDict(own.Len())
+	args.Places = own.Places
+	defaults, err := it.defaultArgs(s, it.resolved)
+	if err != nil {
+		return nil, it.badArgs(err)
+	}
+	args.Update(defaults)
+	if vp, ok := own.Get("_variable_params"); ok {
+		v, err := s.Container(vp)
+		if err != nil {
+			return nil, it.badArgs(err)
+		}
+		if it.r.opt.Config.Bool("INJECT_FACTS_AS_VARS") {
+			it.warn(events.Warning{Msg: "Using a template for task args is unsafe in some situations " +
+				"(see https://docs.ansible.com/ansible/devel/reference_appendices/faq.html#argsplat-unsafe).", Pos: value.PosOf(vp)})
+		}
+		if err := layer(args, v, vp); err != nil {
+			return nil, it.badArgs(err)
+		}
+	}
+	raw, given := own.Get("_raw_params")
+	spread := given && !playbook.RawParams(it.resolved) && it.task.Include == playbook.NotInclude
+	if spread {
+		if err := it.spreadRaw(s, args, raw); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range own.All() {
+		if k != "_variable_params" && !(spread && k == "_raw_params") {
+			args.Set(k, v)
+		}
+	}
+	return sortedArgs(args), nil
+}
+
+// spreadRaw takes the text of an action that has no use for one: nothing, or a
+// template of its arguments.
+func (it *item) spreadRaw(s *template.Scope, args *value.Dict, raw any) error {
+	txt, isText := value.Text(raw)
+	switch {
+	case isText && txt == "":
+		return nil
+	case isText && !allTemplate(txt):
+		return it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
+	}
+	v, err := s.Container(raw)
+	if err == nil {
+		err = layer(args, v, raw)
+	}
+	if err != nil {
+		return it.badArgs(err)
+	}
+	return nil
+}
+
+// renderArgs renders arguments but for the one named lazy, unless that is "":
+// its action renders it, and sees of it only whether it is a list.
+func renderArgs(s *template.Scope, args *value.Dict, lazy string) (template.Args, error) {
+	if lazy == "" || !args.Has(lazy) {
+		return s.RenderArgs(args)
+	}
+	rest := args.Clone()
+	v := rest.Lookup(lazy)
+	rest.Delete(lazy)
+	out, err := s.RenderArgs(rest)
+	if err != nil {
+		return out, err
+	}
+	if t, ok := value.Text(v); ok && allTemplate(t) {
+		if c, err := s.Container(v); err == nil {
+			if _, isList := c.(*value.List); isList {
+				v = c
+			}
+		}
+	}
+	out.Dict.Set(lazy, v)
+	return out, nil
 }
 
 // sortedArgs are arguments in the order of their names, as the reference hands

@@ -261,5 +261,5 @@ func (it *item) validate(ctx context.Context) error {
 	ev := *it.out.task
 	ev.Check, ev.Diff, ev.NoLog, ev.IgnoreUnreachable = f.check, f.diff, f.noLog, f.ignoreUnreach
 	it.out.task = &ev
-	return it.finalize(ctx, s)
+	return it.finalize(s)
 }
