@@ -10,7 +10,7 @@
 //	(length uint32, nonce and sealed records)*      AES-256-GCM, the frame's number as additional data
 //
 // What is put is on its way to the kernel when Commit returns, which a killed
-// process cannot take back, and on the disk when what Synced was given is
+// process cannot take back, and on the disk when what PutThen was given is
 // called: agents are told to forget a result only then, so that not even a power
 // cut of the controller loses one.
 package journal
