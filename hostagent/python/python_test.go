@@ -206,6 +206,38 @@ time.sleep(60)
 	}
 }
 
+// TestEnvironmentThatCannotBe: a variable that the system takes no such value for fails its own sub-task and leaves those
+// beside it, and the environment of those after it, alone.
+func TestEnvironmentThatCannotBe(t *testing.T) {
+	r := newRig(t)
+	look := r.source(t, "look", head+"AnsibleModule({}).exit_json(colour=os.environ.get('COLOUR'), other=os.environ.get('OTHER'), server=os.getppid())\n", value.NewDict(0))
+	look.Environ = []string{"PATH=/usr/bin:/bin", "COLOUR=blue"}
+	before := r.run(t, look)
+	started := make(chan int, 1)
+	var slow Output
+	var slowErr error
+	var wg sync.WaitGroup
+	req := r.source(t, "slow", head+"import time\ntime.sleep(1)\nAnsibleModule({}).exit_json(slow=True)\n", value.NewDict(0))
+	req.Environ = look.Environ
+	wg.Go(func() { slow, slowErr = r.pool.Run(t.Context(), req, func(pgid int) { started <- pgid }, nil) })
+	<-started
+	for _, bad := range []string{"COLOUR=a\x00b", "A\x00=b"} {
+		mine := *look
+		mine.Environ = []string{"OTHER=1", bad}
+		if _, err := r.pool.Run(t.Context(), &mine, nil, nil); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+		after := r.run(t, look)
+		if !value.Equal(before, after) {
+			t.Errorf("after %q: %s, before it %s", bad, value.Repr(after), value.Repr(before))
+		}
+	}
+	wg.Wait()
+	if res := Parse(slow, ""); slowErr != nil || !res.Bool("slow") {
+		t.Errorf("the one beside it: %v, %s", slowErr, value.Repr(res))
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	r := newRig(t)
 	req := r.source(t, "echo", head+"m = AnsibleModule(dict(n=dict(type='int')))\nm.exit_json(n=m.params['n'], pad='x' * 100000)\n", nil)

@@ -123,8 +123,8 @@ def rehearse():
 def fill(keep):
     """Takes up the room between the objects that are there, so that what a child makes lies together in pages of its
     own: a page that it shares with the server is copied at the first touch."""
-    if sys.implementation.name != 'cpython':
-        return
+    if sys.implementation.name != 'cpython' or sys.maxsize < 2**32 or 't' in getattr(sys, 'abiflags', ''):
+        return  # of other sizes, or with another allocator: it would only take up memory
     pool = (16 << 10) if sys.version_info >= (3, 10) else (4 << 10)
     makers = {16: object, 32: lambda: int('2147483648')}
     for size in range(16, 513, 16):
@@ -219,7 +219,8 @@ class Server(object):
         """The server takes on the environment and locale of its children: they inherit both."""
         if env == self.environ:
             return
-        self.environ = env
+        self.environ = None  # until all of it is in place
+        wanted = env
         env = dict((os.fsencode(k), os.fsencode(v)) for k, v in env)
         tz = os.environ.get('TZ')
         for key in list(os.environb):
@@ -234,6 +235,7 @@ class Server(object):
             locale.setlocale(locale.LC_ALL, '')
         except locale.Error:
             pass  # the module finds out
+        self.environ = wanted
 
     def reap(self):
         while self.children:
@@ -261,11 +263,11 @@ class Server(object):
         code = None
         if not req.get('isolate'):
             code = self.load(req['path'], req['fqn'])
-        self.surround(req.pop('env'))
-        start = time.monotonic()
         try:
+            self.surround(req.pop('env'))
+            start = time.monotonic()
             pid = os.fork()
-        except OSError as ex:
+        except (OSError, ValueError) as ex:  # of surround: a variable that the system does not take
             self.send(id=req['id'], error=str(ex))
             return
         if pid:
