@@ -7,6 +7,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +35,20 @@ func (h *HandBack) Error() string { return "handed back to Python: " + h.Reason 
 
 func handBack(format string, args ...any) error {
 	return &HandBack{Reason: fmt.Sprintf(format, args...)}
+}
+
+// afterChange makes a failure of a hand-back that comes too late.
+func afterChange(err error) error {
+	var h *HandBack
+	if errors.As(err, &h) {
+		return fail(h.Reason)
+	}
+	return err
+}
+
+func isHandBack(err error) bool {
+	var h *HandBack
+	return errors.As(err, &h)
 }
 
 // Env is what a module may know and touch besides its arguments. It is made

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -65,7 +64,7 @@ func aptRepository(_ context.Context, c *call, a *aptRepositoryArgs) (Result, er
 	if _, gpg := c.binPath("gpg"); !key && !gpg {
 		return nil, handBack("there is neither apt-key nor gpg")
 	}
-	all, err := aptSources()
+	all, err := c.aptSources()
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ var aptDirs = regexp.MustCompile(`(?i)\bdir::etc|\bdir\s*\{`)
 func (c *call) ownAptDirs() bool {
 	files, _ := filepath.Glob("/etc/apt/apt.conf.d/*")
 	for _, f := range append(files, "/etc/apt/apt.conf") {
-		if b, err := os.ReadFile(f); err == nil && aptDirs.Match(b) {
+		if b, err := c.readEdited(f); isHandBack(err) || aptDirs.Match(b) {
 			return true
 		}
 	}
@@ -105,7 +104,7 @@ func (c *call) ownAptDirs() bool {
 }
 
 // aptSources reads the lists of sources in the old form.
-func aptSources() ([]aptSource, error) {
+func (c *call) aptSources() ([]aptSource, error) {
 	files, _ := filepath.Glob("/etc/apt/sources.list.d/*.list")
 	if isFile("/etc/apt/sources.list") {
 		files = append([]string{"/etc/apt/sources.list"}, files...)
@@ -115,8 +114,8 @@ func aptSources() ([]aptSource, error) {
 		if strings.HasPrefix(filepath.Base(f), ".") {
 			continue
 		}
-		b, err := os.ReadFile(f)
-		if err != nil || !utf8.Valid(b) || len(b) > maxEdited {
+		b, err := c.readEdited(f)
+		if err != nil || !utf8.Valid(b) {
 			return nil, handBack("%s cannot be read", f)
 		}
 		for line := range strings.Lines(string(b)) {

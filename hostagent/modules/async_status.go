@@ -2,7 +2,6 @@ package modules
 
 import (
 	"context"
-	"os"
 	"syscall"
 
 	"volant/wire/pyjson"
@@ -28,8 +27,11 @@ func asyncStatus(_ context.Context, c *call, a *asyncStatusArgs) (Result, error)
 		return value.DictOf("ansible_job_id", a.JID, "erased", path), nil
 	}
 	running := value.DictOf("results_file", path, "ansible_job_id", a.JID, "started", true, "finished", false)
-	b, err := os.ReadFile(c.p(path))
-	if err != nil {
+	b, err := c.readEdited(path)
+	switch {
+	case isHandBack(err):
+		return nil, err
+	case err != nil:
 		return running, nil
 	}
 	v, err := pyjson.Decode(b)

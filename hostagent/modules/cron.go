@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -35,6 +36,9 @@ type cronArgs struct {
 
 const cronMark = "#Ansible: "
 
+// neighbour is the variable that another goes beside.
+func (a *cronArgs) neighbour() string { return cmp.Or(opted(a.InsertAfter), opted(a.InsertBefore)) }
+
 // crontab is a table of jobs: a user's, or a file of /etc/cron.d.
 type crontab struct {
 	*call
@@ -62,9 +66,11 @@ func cron(ctx context.Context, c *call, a *cronArgs) (Result, error) {
 		return nil, handBack("SELinux is on")
 	case a.Env && !cronEnvName.MatchString(a.Name) && !strings.Contains(a.Name, " "):
 		return nil, handBack("the variable's name is a pattern")
+	case a.Env && a.State == "present" && a.neighbour() != "" && !cronEnvName.MatchString(a.neighbour()):
+		return nil, handBack("the other variable's name is a pattern")
 	}
 	t := &crontab{call: c, ctx: ctx, a: a}
-	if a.File != nil && *a.File != "" {
+	if opted(a.File) != "" {
 		if *a.File == "/etc/crontab" {
 			return nil, fail("Will not manage /etc/crontab via cron_file, see documentation.")
 		}
@@ -97,11 +103,11 @@ func (t *crontab) check() error {
 		return nil
 	}
 	switch {
-	case t.file != "" && (a.User == nil || *a.User == ""):
+	case t.file != "" && opted(a.User) == "":
 		return fail("To use cron_file=... parameter you must specify user=... as well")
 	case a.Job == nil:
 		return fail("You must specify 'job' to install a new cron job or variable")
-	case (opt(a.InsertAfter) != nil && *a.InsertAfter != "" || opt(a.InsertBefore) != nil && *a.InsertBefore != "") && !a.Env:
+	case a.neighbour() != "" && !a.Env:
 		return fail("Insertafter and insertbefore parameters are valid only with env=yes")
 	}
 	return nil
@@ -110,12 +116,14 @@ func (t *crontab) check() error {
 // read takes the table in, without what crontab itself puts on top.
 func (t *crontab) read() error {
 	if t.file != "" {
-		b, err := os.ReadFile(t.file)
-		if err != nil {
+		b, err := t.readEdited(t.file)
+		switch {
+		case isHandBack(err):
+			return err
+		case err != nil:
 			return nil // an OSError is an empty table
-		}
-		if !utf8.Valid(b) || len(b) > maxEdited {
-			return handBack("the file is not UTF-8, or large")
+		case !utf8.Valid(b):
+			return handBack("the file is not UTF-8")
 		}
 		t.before = string(b)
 		t.lines = python.SplitLines(t.before)
@@ -150,11 +158,11 @@ func (t *crontab) read() error {
 
 // command is crontab for the user.
 func (t *crontab) command() []string {
-	u := t.a.User
-	if u == nil || *u == "" || *u == userName(uint32(os.Getuid())) {
+	u := opted(t.a.User)
+	if u == "" || u == userName(uint32(os.Getuid())) {
 		return []string{t.bin}
 	}
-	return []string{t.bin, "-u", *u}
+	return []string{t.bin, "-u", u}
 }
 
 // header names the table in a diff.
@@ -162,7 +170,7 @@ func (t *crontab) header() string {
 	switch {
 	case t.file != "":
 		return t.file
-	case t.a.User != nil && *t.a.User != "":
+	case opted(t.a.User) != "":
 		return `crontab for user "` + *t.a.User + `"`
 	}
 	return "crontab"
@@ -272,8 +280,10 @@ func (t *crontab) write() error {
 		return raise(asOSError(err, t.tempDir(), false).Error())
 	}
 	defer os.Remove(f.Name())
-	if err := f.Chmod(0o666); err != nil { // crontab may read it as another user
-		return raise(asOSError(err, f.Name(), false).Error())
+	if len(t.command()) > 1 { // some crontabs read it as that user; nobody but us may write it
+		if err := f.Chmod(0o644); err != nil {
+			return raise(asOSError(err, f.Name(), false).Error())
+		}
 	}
 	_, err = f.WriteString(t.render())
 	f.Close()

@@ -12,8 +12,8 @@ import (
 func (t *crontab) entry() string {
 	a := t.a
 	words := []string{a.Minute, a.Hour, a.Day, a.Month, a.Weekday}
-	if a.Special != nil && *a.Special != "" {
-		words = []string{"@" + *a.Special}
+	if special := opted(a.Special); special != "" {
+		words = []string{"@" + special}
 	}
 	if t.file != "" {
 		words = append(words, value.Str(opt(a.User)))
@@ -135,21 +135,15 @@ func (t *crontab) variable() (bool, error) {
 		}
 		return true, nil
 	}
-	other, after := a.InsertAfter, true
-	if other == nil || *other == "" {
-		other, after = a.InsertBefore, false
-	}
-	if other == nil || *other == "" {
+	other := a.neighbour()
+	if other == "" {
 		t.lines = slices.Insert(t.lines, 0, decl)
 		return true, nil
 	}
-	if !cronEnvName.MatchString(*other) {
-		return false, handBack("the other variable's name is a pattern")
+	if at = slices.IndexFunc(t.lines, is(other)); at < 0 {
+		return false, fail("Variable named '" + other + "' not found.")
 	}
-	if at = slices.IndexFunc(t.lines, is(*other)); at < 0 {
-		return false, fail("Variable named '" + *other + "' not found.")
-	}
-	if after {
+	if opted(a.InsertAfter) != "" {
 		at++
 	}
 	t.lines = slices.Insert(t.lines, at, decl)

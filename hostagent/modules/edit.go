@@ -3,6 +3,7 @@ package modules
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,11 +24,24 @@ func (c *call) readEdited(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	large := handBack("the file has more than %d bytes", maxEdited)
+	if st, err := f.Stat(); err == nil && st.Size() > maxEdited {
+		return nil, large // without holding any of it
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
 	if err == nil && len(b) > maxEdited {
-		return nil, handBack("the file has more than %d bytes", maxEdited)
+		return nil, large
 	}
 	return b, err
+}
+
+// readPlain is readEdited of a file that has to be text of plain lines.
+func (c *call) readPlain(path string) (string, error) {
+	b, err := c.readEdited(path)
+	if err == nil && (!utf8.Valid(b) || bytes.IndexByte(b, '\r') >= 0) {
+		return "", handBack("%s is not plain text", path)
+	}
+	return string(b), err
 }
 
 // edited is a file's new content and how it gets there.
@@ -42,34 +56,67 @@ type edited struct {
 // install puts the content in the place of the file, once `validate` had no
 // objection.
 func (c *call) install(ctx context.Context, e *edited) error {
-	f, err := os.CreateTemp(c.Tmpdir, "tmp")
+	return c.put(&placement{
+		content: e.content, dest: realpath(c.p(e.path)), unsafe: e.unsafe,
+		temp: func() (*os.File, error) {
+			f, err := os.CreateTemp(c.Tmpdir, "tmp")
+			if err != nil {
+				return nil, raise(asOSError(err, c.Tmpdir, false).Error())
+			}
+			return f, nil
+		},
+		failed: func(err error, _ string) error { return raise(asOSError(err, "", false).Error()) },
+		check: func(tmp string) error {
+			v := e.validate
+			if v == nil || *v == "" {
+				return nil
+			}
+			if e.format == nil {
+				return fail("validate must contain %s: " + *v)
+			}
+			got, err := c.runLine(ctx, e.format(tmp))
+			if err != nil {
+				return err
+			}
+			if got.rc != 0 {
+				return fail(fmt.Sprintf("failed to validate: rc:%d error:%s", got.rc, got.stderr))
+			}
+			return nil
+		},
+	})
+}
+
+// placement is content that takes the place of a file by way of a temporary
+// one, of which nothing is left however it ends.
+type placement struct {
+	content []byte
+	dest    string
+	unsafe  bool
+	temp    func() (*os.File, error)          // the temporary file, or the module's error
+	failed  func(err error, tmp string) error // the module's error when the temporary file cannot be written
+	check   func(tmp string) error            // of what is written; may be nil
+}
+
+func (c *call) put(r *placement) error {
+	f, err := r.temp()
 	if err != nil {
-		return raise(asOSError(err, c.Tmpdir, false).Error())
+		return err
 	}
-	defer os.Remove(f.Name()) // moved away when all went well
-	_, err = f.Write(e.content)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	tmp := f.Name()
+	defer os.Remove(tmp) // moved away when all went well
+	_, err = f.Write(r.content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return r.failed(err, tmp)
 	}
-	if err != nil {
-		return raise(asOSError(err, "", false).Error())
-	}
-	if v := e.validate; v != nil && *v != "" {
-		if e.format == nil {
-			return fail("validate must contain %s: " + *v)
-		}
-		got, err := c.runLine(ctx, e.format(f.Name()))
-		if err != nil {
+	if r.check != nil {
+		if err := r.check(tmp); err != nil {
 			return err
 		}
-		if got.rc != 0 {
-			return fail(fmt.Sprintf("failed to validate: rc:%d error:%s", got.rc, got.stderr))
-		}
 	}
-	m := &mover{call: c, unsafe: e.unsafe, raised: func(err error, path string) error {
+	m := &mover{call: c, unsafe: r.unsafe, raised: func(err error, path string) error {
 		return raise(asOSError(err, path, true).Error())
 	}}
-	return m.atomicMove(f.Name(), f.Name(), realpath(c.p(e.path)), true)
+	return m.atomicMove(tmp, tmp, r.dest, true)
 }
 
 // attributesAfter sets the attributes of an edited file and completes the

@@ -210,10 +210,41 @@ func (d *download) request() (*http.Response, error) {
 	}
 	client := &http.Client{CheckRedirect: redirect, Transport: &http.Transport{
 		DisableCompression: true, DisableKeepAlives: true, ResponseHeaderTimeout: limit, TLSHandshakeTimeout: limit,
-		DialContext:     (&net.Dialer{Timeout: limit}).DialContext,
+		DialContext:     patient(limit),
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: !d.a.Validate}, // the task's validate_certs
 	}}
 	return client.Do(req)
+}
+
+// patientConn waits no longer than limit for each read and write, as a socket of Python's with a timeout.
+type patientConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (c *patientConn) Read(b []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(b)
+}
+
+func (c *patientConn) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+// patient dials connections that are patient for limit; without one, for ever.
+func patient(limit time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{Timeout: limit}).DialContext(ctx, network, addr)
+		if err != nil || limit <= 0 {
+			return c, err
+		}
+		return &patientConn{c, limit}, nil
+	}
 }
 
 func (d *download) fetch() (Result, error) {

@@ -2,7 +2,6 @@ package modules
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -131,13 +130,6 @@ func (g *checkout) covered() error {
 
 var gitNumber = regexp.MustCompile(`^git version (\d+)\.\d`)
 
-func opted(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // ssh is the command that git reaches hosts with.
 func (g *checkout) ssh() string {
 	a := g.a
@@ -211,7 +203,6 @@ func (g *checkout) update(before string) (Result, error) {
 	res.Set("before", before)
 	if mods {
 		if !a.Force {
-			res.Set("failed", true)
 			return nil, fail("Local modifications exist in the destination: "+g.dest+" (force=no).", "changed", false, "before", before)
 		}
 		if !g.Check {
@@ -223,6 +214,9 @@ func (g *checkout) update(before string) (Result, error) {
 		}
 	}
 	moved, err := g.remote()
+	if err != nil && mods && !g.Check {
+		err = afterChange(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +385,7 @@ func (g *checkout) headBranch() (string, error) {
 			file = filepath.Join(g.dir, "refs", "remotes", g.a.Remote, "HEAD")
 		}
 	}
-	b, err := os.ReadFile(file)
+	b, err := g.readEdited(file)
 	if err != nil {
 		return "", handBack("reading HEAD: %v", err)
 	}
@@ -474,8 +468,14 @@ func (g *checkout) change() error {
 
 // submodules brings in those that the new version has; the old one had none.
 func (g *checkout) submodules() (bool, error) {
-	b, err := os.ReadFile(filepath.Join(g.dest, ".gitmodules"))
-	if err != nil || !g.a.Recursive {
+	if !g.a.Recursive {
+		return false, nil
+	}
+	b, err := g.readEdited(filepath.Join(g.dest, ".gitmodules"))
+	switch {
+	case isHandBack(err):
+		return false, afterChange(err)
+	case err != nil:
 		return false, nil
 	}
 	missing := false
@@ -515,14 +515,6 @@ func (g *checkout) submodules() (bool, error) {
 		return false, fail("Failed to init/update submodules: " + string(r.stdout) + string(r.stderr))
 	}
 	return true, nil
-}
-
-// afterChange makes a failure of a hand-back that comes too late.
-func afterChange(err error) error {
-	if h, ok := err.(*HandBack); ok { //nolint:errorlint // as it is made
-		return fail(h.Reason)
-	}
-	return err
 }
 
 func (g *checkout) forced(ref, msg string) error {

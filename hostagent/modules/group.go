@@ -30,7 +30,9 @@ func group(ctx context.Context, c *call, a *groupArgs) (Result, error) {
 	switch {
 	case a.Local:
 		return nil, handBack("a group of files only")
-	case a.Name == "" || fileExists("/etc/alpine-release"):
+	case a.Name == "":
+		return nil, handBack("an unusual name")
+	case exists("/etc/alpine-release"):
 		return nil, handBack("groups are BusyBox's")
 	}
 	gid, there := groups.id(a.Name)

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"volant/wire/value"
 )
@@ -91,16 +90,14 @@ func (k *knownHost) content() (text string, there bool, err error) {
 	if filepath.Dir(k.a.Path) == "." {
 		return "", false, handBack("a path without directory")
 	}
-	b, err := os.ReadFile(k.p(k.a.Path))
+	text, err = k.readPlain(k.a.Path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "", false, nil
 	case err != nil:
 		return "", false, handBack("reading the file: %v", err)
-	case !utf8.Valid(b) || strings.ContainsRune(string(b), '\r') || len(b) > maxEdited:
-		return "", false, handBack("the file is not plain text")
 	}
-	return string(b), true, nil
+	return text, true, nil
 }
 
 // hashHost replaces the host of a key by its hash.
@@ -250,10 +247,10 @@ func (k *knownHost) write() error {
 			return failedCommand(r, argv)
 		}
 	}
-	failed := func(err error) error {
-		return raise("Failed to write to file "+value.Repr(k.a.Path)+".", asOSError(err, "", false).Error())
+	b, err := k.readEdited(k.a.Path)
+	if isHandBack(err) {
+		return afterChange(err)
 	}
-	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return raise("Failed to read "+value.Repr(k.a.Path)+".", asOSError(err, k.a.Path, false).Error())
 	}
@@ -269,17 +266,20 @@ func (k *knownHost) write() error {
 	if k.a.State == "present" {
 		out.WriteString(k.key)
 	}
-	f, err := tempFileIn(dirname(path), "tmp", "")
-	if err != nil {
-		return raise("Failed to write to file "+value.Repr(k.a.Path)+".", asOSError(err, pyJoin(dirname(path), "tmp"+randomName()), false).Error())
+	failed := func(err error, at string) error {
+		return raise("Failed to write to file "+value.Repr(k.a.Path)+".", asOSError(err, at, false).Error())
 	}
-	name := f.Name()
-	_, err = f.WriteString(out.String())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return failed(err)
-	}
-	m := &mover{call: k.call, raised: func(err error, path string) error { return raise(asOSError(err, path, true).Error()) }}
-	return m.atomicMove(name, name, k.a.Path, true)
+	return k.put(&placement{
+		content: []byte(out.String()), dest: k.a.Path,
+		temp: func() (*os.File, error) {
+			f, err := tempFileIn(dirname(path), "tmp", "")
+			if err != nil {
+				return nil, failed(err, pyJoin(dirname(path), "tmp"+randomName()))
+			}
+			return f, nil
+		},
+		failed: func(err error, _ string) error { return failed(err, "") },
+	})
 }
 
 // failedCommand is how run_command with check_rc ends a module.

@@ -301,6 +301,14 @@ func (c *call) addPathInfo(res Result) {
 	res.Set("size", st.Size)
 }
 
+// opted is an option's text, empty where it is not given.
+func opted(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 // modeText is '0%03o' of the permission bits.
 func modeText(mode uint32) string {
 	s := strconv.FormatUint(uint64(mode&0o7777), 8)

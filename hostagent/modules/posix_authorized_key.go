@@ -2,14 +2,12 @@ package modules
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"volant/hostagent/python"
 	"volant/wire/value"
@@ -251,11 +249,11 @@ func (f *keyFile) read() error {
 	if !isFile(f.p(f.path)) {
 		return nil
 	}
-	b, err := os.ReadFile(f.p(f.path))
-	if err != nil || !utf8.Valid(b) || strings.ContainsRune(string(b), '\r') || len(b) > maxEdited {
-		return handBack("the file is not plain text, or not to be read")
+	text, err := f.readPlain(f.path)
+	if err != nil {
+		return handBack("reading the file: %v", err)
 	}
-	f.before = string(b)
+	f.before = text
 	for i, line := range splitText(f.before) {
 		k, ok, err := parseAuthorizedKey(line, i)
 		if err != nil {
@@ -340,15 +338,15 @@ func (f *keyFile) render() string {
 }
 
 func (f *keyFile) write(text string) error {
-	tmp, err := f.tempFile("tmp")
-	if err != nil {
-		return raise(asOSError(err, f.tempDir(), false).Error())
-	}
-	defer os.Remove(tmp.Name()) // moved away when all went well
-	_, err = tmp.WriteString(text)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return fail("Failed to write to file " + tmp.Name() + ": " + asOSError(err, "", false).Error())
-	}
-	m := &mover{call: f.call, raised: func(err error, path string) error { return raise(asOSError(err, path, true).Error()) }}
-	return m.atomicMove(tmp.Name(), tmp.Name(), f.path, true)
+	return f.put(&placement{
+		content: []byte(text), dest: f.path,
+		temp: func() (*os.File, error) {
+			tmp, err := f.tempFile("tmp")
+			if err != nil {
+				return nil, raise(asOSError(err, f.tempDir(), false).Error())
+			}
+			return tmp, nil
+		},
+		failed: failedWrite,
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"volant/wire/argspec"
 	"volant/wire/value"
@@ -134,14 +133,11 @@ func posixMount(ctx context.Context, c *call, a *mountArgs) (Result, error) {
 }
 
 func (m *fstabRun) read() (string, error) {
-	b, err := os.ReadFile(m.p(m.file))
-	switch {
-	case err != nil:
+	text, err := m.readPlain(m.file)
+	if err != nil {
 		return "", handBack("reading fstab: %v", err)
-	case !utf8.Valid(b) || strings.ContainsRune(string(b), '\r') || len(b) > maxEdited:
-		return "", handBack("fstab is not plain text")
 	}
-	return string(b), nil
+	return text, nil
 }
 
 // mounted reports whether something is mounted on a directory.

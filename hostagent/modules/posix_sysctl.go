@@ -2,12 +2,10 @@ package modules
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"volant/wire/argspec"
 	"volant/wire/value"
@@ -118,14 +116,14 @@ func (s *sysctlRun) read() error {
 	if !isFile(s.p(s.a.File)) {
 		return nil
 	}
-	b, err := os.ReadFile(s.p(s.a.File))
+	text, err := s.readPlain(s.a.File)
 	switch {
+	case isHandBack(err):
+		return err
 	case err != nil:
 		return fail("Failed to open " + s.a.File + ": " + asOSError(err, s.a.File, false).Error())
-	case !utf8.Valid(b) || strings.ContainsRune(string(b), '\r') || len(b) > maxEdited:
-		return handBack("the file is not plain text")
 	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimFunc(line, pySpace)
 		s.lines = append(s.lines, line)
 		if k, v, ok := sysctlLine(line); ok {
@@ -229,14 +227,20 @@ func (s *sysctlRun) write() error {
 		out.WriteString(s.a.Name + "=" + s.value + "\n")
 	}
 	real := realpath(s.p(s.a.File))
-	f, err := tempFileIn(filepath.Dir(real), ".ansible_m_sysctl_", ".conf")
-	if err != nil {
-		return raise(asOSError(err, filepath.Dir(real)+"/.ansible_m_sysctl_"+randomName()+".conf", false).Error())
-	}
-	_, err = f.WriteString(out.String())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fail("Failed to write to file " + f.Name() + ": " + asOSError(err, "", false).Error())
-	}
-	m := &mover{call: s.call, raised: func(err error, path string) error { return raise(asOSError(err, path, true).Error()) }}
-	return m.atomicMove(f.Name(), f.Name(), real, true)
+	return s.put(&placement{
+		content: []byte(out.String()), dest: real,
+		temp: func() (*os.File, error) {
+			f, err := tempFileIn(filepath.Dir(real), ".ansible_m_sysctl_", ".conf")
+			if err != nil {
+				return nil, raise(asOSError(err, filepath.Dir(real)+"/.ansible_m_sysctl_"+randomName()+".conf", false).Error())
+			}
+			return f, nil
+		},
+		failed: failedWrite,
+	})
+}
+
+// failedWrite is how modules of ansible.posix end whose temporary file cannot be written.
+func failedWrite(err error, tmp string) error {
+	return fail("Failed to write to file " + tmp + ": " + asOSError(err, "", false).Error())
 }

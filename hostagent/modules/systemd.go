@@ -119,7 +119,7 @@ func (u *unit) daemon(verb string) error {
 
 // look reads the unit's properties and decides whether there is such a unit.
 func (u *unit) look() error {
-	u.initd = fileExists(sysvScript(u.name))
+	u.initd = exists(sysvScript(u.name))
 	isUnit := false
 	r, err := u.show()
 	if err != nil {
@@ -394,11 +394,6 @@ func sysvEnabled(name string) bool {
 	}
 	found, _ := filepath.Glob(dir + "/rc?.d/S??" + name)
 	return len(found) > 0
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // inChroot reports whether the process's root is not that of process 1.

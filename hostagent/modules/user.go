@@ -115,6 +115,15 @@ func user(ctx context.Context, c *call, a *userArgs) (Result, error) {
 	return u.res, u.finishUp()
 }
 
+// readShadow is all of shadow; an error hands back.
+func readShadow() (string, error) {
+	b, err := os.ReadFile("/etc/shadow")
+	if err != nil {
+		return "", handBack("reading shadow: %v", err)
+	}
+	return string(b), nil
+}
+
 // look reads the user's entries.
 func (u *account) look() error {
 	u.entry, u.shadow = users.entry(u.a.Name), nil
@@ -124,11 +133,11 @@ func (u *account) look() error {
 	if len(u.entry) != 7 {
 		return handBack("an odd entry in passwd")
 	}
-	b, err := os.ReadFile("/etc/shadow")
+	text, err := readShadow()
 	if err != nil {
-		return handBack("reading shadow: %v", err)
+		return err
 	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(text) {
 		if f := strings.Split(strings.TrimRight(line, "\n"), ":"); f[0] == u.a.Name && len(f) >= 8 {
 			u.shadow = f
 			break
@@ -191,7 +200,7 @@ func (u *account) covered() error {
 		return handBack("a user of SELinux")
 	case a.Name == "" || strings.ContainsAny(a.Name, ":\n"):
 		return handBack("an unusual name")
-	case fileExists("/etc/alpine-release") || fileExists("/etc/SuSE-release"):
+	case exists("/etc/alpine-release") || exists("/etc/SuSE-release"):
 		return handBack("users are another tool's")
 	case a.Groups != nil && !groupsInFiles():
 		return handBack("groups are not in files only")

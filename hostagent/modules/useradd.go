@@ -17,7 +17,7 @@ import (
 
 // groupsInFiles reports whether /etc/group is all there is of groups.
 func groupsInFiles() bool {
-	return onlyFiles("group", "systemd") && !fileExists("/run/systemd/userdb/io.systemd.Home") && !fileExists("/etc/userdb") && !fileExists("/run/userdb")
+	return onlyFiles("group", "systemd") && !exists("/run/systemd/userdb/io.systemd.Home") && !exists("/etc/userdb") && !exists("/run/userdb")
 }
 
 // tool runs one of the tools, with the name last; in check mode it only
@@ -91,6 +91,9 @@ func flag(words []string, name string, v *string) []string {
 
 func (u *account) create() error {
 	a := u.a
+	if _, err := readShadow(); err != nil {
+		return err // now: once the user is there, it is too late
+	}
 	var words []string
 	if a.UID != nil {
 		words = append(words, "-u", strconv.FormatInt(*a.UID, 10))
@@ -149,7 +152,7 @@ func (u *account) create() error {
 		return err
 	}
 	if err := u.look(); err != nil {
-		return err
+		return afterChange(err)
 	}
 	if orphan && u.entry != nil {
 		if err := u.ownHome(*a.Home); err != nil {
@@ -224,7 +227,7 @@ func (u *account) modify() error {
 		}
 		if !u.Check {
 			if err := u.look(); err != nil {
-				return err
+				return afterChange(err)
 			}
 		}
 	}
@@ -411,7 +414,7 @@ func (u *account) ownHome(path string) error {
 		if err != nil || e.Type()&os.ModeSymlink != 0 {
 			return err
 		}
-		return os.Chown(p, int(uid), int(gid))
+		return os.Lchown(p, int(uid), int(gid))
 	})
 	if err != nil {
 		return failedHome(err, path)
@@ -451,7 +454,10 @@ func (u *account) key() error {
 	u.res.Set("ssh_fingerprint", strings.TrimFunc(print, pySpace))
 	u.res.Set("ssh_key_file", file)
 	var public any
-	if b, err := os.ReadFile(file + ".pub"); err == nil {
+	switch b, err := u.readEdited(file + ".pub"); {
+	case isHandBack(err):
+		return afterChange(err)
+	case err == nil:
 		public = strings.TrimFunc(string(b), pySpace)
 	}
 	u.res.Set("ssh_public_key", public)
@@ -470,7 +476,7 @@ func (u *account) makeKey(file string) error {
 		}
 		err := syscall.Mkdir(dir, 0o700)
 		if err == nil {
-			err = os.Chown(dir, int(uid), int(gid))
+			err = os.Lchown(dir, int(uid), int(gid))
 		}
 		if err != nil {
 			return failed("Failed to create " + dir + ": " + asOSError(err, dir, false).Error())
@@ -515,7 +521,7 @@ func (u *account) makeKey(file string) error {
 		return fail(string(r.stderr), "name", a.Name, "rc", int64(r.rc))
 	}
 	for _, f := range []string{file, file + ".pub"} {
-		if err := os.Chown(f, int(uid), int(gid)); err != nil {
+		if err := os.Lchown(f, int(uid), int(gid)); err != nil {
 			return raise(asOSError(err, f, false).Error())
 		}
 	}
