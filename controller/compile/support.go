@@ -15,11 +15,9 @@ type Have struct {
 	Natives []string
 	// Filter, Test and Lookup report whether the template layer has one.
 	Filter, Test, Lookup func(name string) bool
-	// Missing says why there is no ansible-core and how to get one.
-	Missing string
 	// Connections, Becomes and Strategies are the names supported.
 	Connections, Becomes, Strategies []string
-	// Python says that filters, tests and lookups written in Python run.
+	// Python says that filters, tests, lookups and actions written in Python run.
 	Python bool
 	// Dirs are the directories whose filter_plugins, test_plugins,
 	// lookup_plugins and action_plugins a project may have.
@@ -28,7 +26,7 @@ type Have struct {
 
 var _ Support = (*Have)(nil)
 
-const needsPython = "it is a Python plugin, which Volant does not load"
+const notLoaded = "it is a Python plugin of a kind that Volant does not load"
 
 // Action implements Support.
 func (h *Have) Action(resolved string, collections []string) string {
@@ -37,15 +35,13 @@ func (h *Have) Action(resolved string, collections []string) string {
 		return ""
 	}
 	short := actions.Short(resolved)
-	if !strings.Contains(short, ".") {
-		if has(actions.Names(), short) {
-			return ""
-		}
-		if file := h.projectPlugin("action", short); file != "" {
-			return "its action plugin " + file + " is Python, which Volant does not load"
-		}
-	} else if c.plugin("action", resolved, nil) != "" {
-		return "its collection has an action plugin for it in Python, which Volant does not load"
+	inCollection := strings.Contains(short, ".")
+	switch {
+	case !inCollection && has(actions.Names(), short):
+		return ""
+	case c.Actions != nil: // it knows all that there are
+	case !inCollection && h.projectPlugin("action", short) != "", inCollection && c.plugin("action", resolved, nil) != "":
+		return h.noPython()
 	}
 	if c.Union == nil {
 		if has(h.Natives, short) {
@@ -66,10 +62,15 @@ func (h *Have) Action(resolved string, collections []string) string {
 
 // missing says that there is no ansible-core, and how to get one.
 func (h *Have) missing() string {
-	if h.Missing != "" {
-		return h.Missing
+	return "it needs ansible-core, and none was found; `volant setup` installs one"
+}
+
+// noPython says why a plugin in Python does not run that is of a kind that does.
+func (h *Have) noPython() string {
+	if h.Catalog.Union == nil {
+		return h.missing()
 	}
-	return "no ansible-core was found that has the module; `volant setup` installs one"
+	return "it is a Python plugin, and no python3 was found to run it"
 }
 
 // Plugin implements Support.
@@ -84,10 +85,13 @@ func (h *Have) Plugin(kind, name string, collections []string) (string, bool) {
 		return "", true
 	}
 	if h.installed(kind, name, short, collections) {
-		if h.Python && own != nil {
+		switch {
+		case own == nil:
+			return notLoaded, true
+		case h.Python:
 			return "", true
 		}
-		return needsPython, true
+		return h.noPython(), true
 	}
 	return "", false
 }
