@@ -91,3 +91,33 @@ func stillThere(path string) bool {
 	}
 	return true
 }
+
+// TestRefusedPasswordsAreNotTriedAgain: a wrong password given again and again
+// locks accounts, whatever else ssh warns of; other refusals are tried again.
+func TestRefusedPasswordsAreNotTriedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		says, password string
+		tries          int
+	}{
+		"password":                  {"x@h: Permission denied (publickey,password).", "wrong", 1},
+		"password, changed key":     {"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nx@h: Permission denied (publickey,password).", "wrong", 1},
+		"keys, as in the reference": {"x@h: Permission denied (publickey).", "", 2},
+		"refused":                   {"ssh: connect to host h port 22: Connection refused", "wrong", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			program, tries := filepath.Join(dir, "ssh"), filepath.Join(dir, "tries")
+			script := "#!/bin/sh\ncase $1 in -G|-O) exit 0;; esac\necho >>" + tries + "\ncat >&2 <<E\n" + tc.says + "\nE\nexit 255\n"
+			if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Dial(t.Context(), open(Options{Host: "h", Executable: program, HomeDir: dir, LocalUser: "x", Password: tc.password, Retries: 1}))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if b, _ := os.ReadFile(tries); len(b) != tc.tries {
+				t.Errorf("%d tries, want %d: %v", len(b), tc.tries, err)
+			}
+		})
+	}
+}
