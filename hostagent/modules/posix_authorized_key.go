@@ -2,12 +2,16 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"volant/hostagent/python"
 	"volant/wire/value"
@@ -208,27 +212,37 @@ func (f *keyFile) place(write bool) error {
 	if a.Path != nil {
 		dir, f.path = dirname(*a.Path), *a.Path
 	}
+	uid, _ := pyInt(entry[2])
+	gid, _ := pyInt(entry[3])
+	o := &keyOwner{uid: int(uid), gid: int(gid), trust: a.Follow || uid == 0 || os.Geteuid() != 0}
+	for _, path := range []string{dir, f.path} {
+		if h, err := o.open(f.p(path)); err == nil {
+			h.Close()
+		} else if errors.Is(err, errAstray) {
+			return astray(path, a.User)
+		}
+	}
 	if write && a.Follow {
 		f.path = realpath(f.p(f.path))
 	}
 	if !write || f.Check {
 		return nil
 	}
-	uid, _ := pyInt(entry[2])
-	gid, _ := pyInt(entry[3])
-	own := func(path string, mode os.FileMode) error {
-		if err := os.Chown(f.p(path), int(uid), int(gid)); err != nil {
-			return err
-		}
-		return os.Chmod(f.p(path), mode)
-	}
-	if a.ManageDir {
+	return f.prepare(o, dir)
+}
+
+// prepare makes the directory and the file, and gives them to the user.
+func (f *keyFile) prepare(o *keyOwner, dir string) error {
+	if f.a.ManageDir {
 		if !exists(f.p(dir)) {
 			if err := os.Mkdir(f.p(dir), 0o700); err != nil {
 				return fail("Failed to create directory " + dir + " : " + asOSError(err, dir, false).Error())
 			}
 		}
-		if err := own(dir, 0o700); err != nil {
+		switch err := o.give(f.p(dir), 0o700); {
+		case errors.Is(err, errAstray):
+			return astray(dir, f.a.User)
+		case err != nil:
 			return raise(asOSError(err, dir, false).Error())
 		}
 	}
@@ -241,8 +255,60 @@ func (f *keyFile) place(write bool) error {
 			return raise(asOSError(err, f.path, false).Error())
 		}
 	}
-	_ = own(f.path, 0o600) // as good as it gets without being root
-	return nil
+	if err := o.give(f.p(f.path), 0o600); errors.Is(err, errAstray) {
+		return astray(f.path, f.a.User)
+	}
+	return nil // as good as it gets without being root
+}
+
+// errAstray is of a link by which root would read or give away what is not the user's.
+var errAstray = errors.New("a link leads to what is not the user's")
+
+func astray(path, user string) error {
+	return fail(path + " is a link to what is neither " + user + "'s nor beside it; with `follow` it is taken as it is")
+}
+
+// keyOwner is who the keys belong to.
+type keyOwner struct {
+	uid, gid int
+	trust    bool // links are taken as they are: nobody gains by them, or it was asked for
+}
+
+// open holds what path names: what is done to it by the handle cannot become another's meanwhile.
+func (o *keyOwner) open(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	h := os.NewFile(uintptr(fd), path)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && !o.trust && int(st.Uid) != o.uid {
+		var real string
+		above := strings.TrimRight(realpath(dirname(path)), "/") + "/"
+		if real, err = os.Readlink(heldPath(h)); err == nil && !strings.HasPrefix(real, above) {
+			err = errAstray
+		}
+	}
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// heldPath names what a handle holds, whatever its own name leads to by now.
+func heldPath(h *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(h.Fd())) }
+
+func (o *keyOwner) give(path string, mode os.FileMode) error {
+	h, err := o.open(path)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if err := os.Chown(heldPath(h), o.uid, o.gid); err != nil {
+		return err
+	}
+	return os.Chmod(heldPath(h), mode)
 }
 
 func (f *keyFile) read() error {
