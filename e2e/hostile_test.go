@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,16 @@ import (
 // evilLab is a controller whose only hosts are hostile agents.
 type evilLab struct {
 	*lab
-	pwned string // what a template of the host's would make
+	pwned string     // what a template of the host's would make
+	begun sync.Mutex // what a test set before a run is seen by answers that come in it
+}
+
+// playbook is lab.playbook after which agents see what the test set.
+func (l *evilLab) playbook(text string, args ...string) (string, int) {
+	l.t.Helper()
+	l.begun.Lock()
+	l.begun.Unlock() //nolint:staticcheck // what came before is all there is to guard
+	return l.lab.playbook(text, args...)
 }
 
 // newEvil starts one hostile agent for each answer: evil0, evil1, ...
@@ -46,7 +56,11 @@ func newEvil(t *testing.T, answers ...hostile.Answer) (*evilLab, []*hostile.Agen
 	var agents []*hostile.Agent
 	inv := ""
 	for i, answer := range answers {
-		a, err := hostile.Start(answer)
+		a, err := hostile.Start(func(tk *hostile.Talk) error {
+			l.begun.Lock()
+			l.begun.Unlock() //nolint:staticcheck // see playbook
+			return answer(tk)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,6 @@ CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant-agent" ./cmd
 echo "seed $seed"
 code=0
 VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" > "$dir/out" || code=$?
-grep -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' "$dir/out" || true
-grep -E '^[0-9]+ runs, ' "$dir/out" | tail -1
+grep -a -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' "$dir/out" || true
+grep -a -E '^[0-9]+ runs, ' "$dir/out" | tail -1
 exit "$code"

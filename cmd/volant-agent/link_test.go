@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,12 +57,11 @@ var links = map[string]func(t *testing.T, r hostagent.Runner, change ...func(*fl
 	},
 }
 
-var taskN uint32
+var taskN atomic.Uint32
 
 func task(module string, kv ...any) *fleet.Request {
-	taskN++
 	return &fleet.Request{Task: wire.Task{
-		ID: wire.TaskID{Host: "h", Step: 7, N: taskN}, Module: module, Args: wire.Dict{Dict: value.DictOf(kv...)},
+		ID: wire.TaskID{Host: "h", Step: 7, N: taskN.Add(1)}, Module: module, Args: wire.Dict{Dict: value.DictOf(kv...)},
 	}}
 }
 

@@ -30,8 +30,7 @@ type live struct {
 	ctlMu sync.Mutex // guards ctl
 	ctl   *frame.Writer
 
-	active  atomic.Int32 // sub-tasks under way
-	pinging atomic.Bool
+	active atomic.Int32 // sub-tasks under way
 	// suspected: somebody looks whether the agent is still there.
 	suspected atomic.Bool
 	// draining: the agent ends soon, nothing new is to start here.
@@ -46,6 +45,8 @@ type live struct {
 	wasReset chan struct{} // closed by the Pong that answers Reset
 	packets  uint64        // received when last looked at
 	heard    time.Time     // when that number last grew
+	asked    time.Time     // when a Ping went that no Pong answered yet; zero: none is due
+	answered time.Time     // when the last Pong came, or sub-tasks began
 }
 
 // slot is a stream over which the agent pulls sub-tasks.
@@ -76,7 +77,7 @@ func (f *Fleet) goLive(ctx context.Context, conn session.Conn, still func() bool
 	if !ok {
 		return nil, fmt.Errorf("%s where Hello was due", m.Kind())
 	}
-	lv := &live{f: f, conn: conn, hello: h, ctl: frame.NewWriter(s), ended: map[wire.TaskID]chan struct{}{}, heard: time.Now()}
+	lv := &live{f: f, conn: conn, hello: h, ctl: frame.NewWriter(s), ended: map[wire.TaskID]chan struct{}{}, heard: time.Now(), answered: time.Now()}
 	if h.Version < wire.MinVersion || h.MinVersion > wire.Version {
 		lv.say(&wire.Refused{Code: wire.RefusedVersion, Text: "no common protocol version"})
 		return nil, &versionError{agent: h}
@@ -255,6 +256,7 @@ func (lv *live) control(r *frame.Reader) {
 				close(lv.wasReset)
 				lv.wasReset = nil
 			}
+			lv.asked, lv.answered = time.Time{}, time.Now()
 			lv.mu.Unlock()
 		case *wire.Ended:
 			lv.mu.Lock()
@@ -321,28 +323,37 @@ func (lv *live) expectEnded(id wire.TaskID) <-chan struct{} {
 	return c
 }
 
-// probe looks whether a link with sub-tasks under way is still heard of.
+// probe looks whether a link with sub-tasks under way is still heard of, and
+// whether what it sends arrives: where the path became narrower than it was,
+// small packets still pass while all that carry something are lost.
 func (lv *live) probe(now time.Time) {
 	if lv.active.Load() == 0 || lv.conn.Peer() == nil || !lv.alive() {
 		lv.mu.Lock()
-		lv.heard = now
+		lv.heard, lv.answered, lv.asked = now, now, time.Time{}
 		lv.mu.Unlock()
 		return
 	}
-	n := lv.conn.Received()
+	silence, n := lv.f.cfg.Silence, lv.conn.Received()
 	lv.mu.Lock()
 	if n != lv.packets {
 		lv.packets, lv.heard = n, now
 	}
 	silent := now.Sub(lv.heard)
+	due := lv.asked.IsZero() && (silent > silence*2/5 || now.Sub(lv.answered) > silence)
+	unanswered := !lv.asked.IsZero() && now.Sub(lv.asked) > 2*silence
+	if due {
+		lv.asked = now
+	}
 	lv.mu.Unlock()
 	switch {
-	case silent > lv.f.cfg.Silence:
+	case silent > silence:
 		lv.f.log.Info("Link is silent, dialling again", "remote", lv.conn.RemoteAddr())
 		_ = lv.conn.Close(session.CodeSilent, "silent")
-	case silent > lv.f.cfg.Silence*2/5 && lv.pinging.CompareAndSwap(false, true):
+	case unanswered:
+		lv.f.log.Info("Link passes packets but nothing in them, dialling again", "remote", lv.conn.RemoteAddr())
+		_ = lv.conn.Close(session.CodeSilent, "what is sent does not arrive")
+	case due:
 		lv.f.wg.Go(func() { // ends when written, or with the connection
-			defer lv.pinging.Store(false)
 			lv.expect() // never stopped: it looks once
 			lv.say(&wire.Ping{N: uint64(now.UnixNano())})
 		})

@@ -8,18 +8,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 var (
 	seed = flag.Uint64("seed", 1, "the first run's seed; the others follow")
 	runs = flag.Int("runs", 6, "how many runs")
 	jobs = flag.Int("jobs", 4, "runs at once")
+	only = flag.String("only", "", "only this fault")
 	// A sub-task is over after some 30 datagrams.
 	steps = flag.Int("steps", 0, "also each of some faults after each of so many datagrams")
 )
+
+// lifetime is more than a run ever needs: so many sub-tasks, each with patience.
+const lifetime = 15 * time.Minute
 
 // agentBinary builds the agent once.
 var agentBinary = sync.OnceValues(func() (string, error) {
@@ -63,6 +70,9 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if *only != "" && !slices.ContainsFunc(kinds, func(f fault) bool { return f.name == *only }) {
+		t.Fatalf("there is no fault %q", *only)
+	}
 	var faults, violations atomic.Int64
 	var wg sync.WaitGroup
 	tokens := make(chan struct{}, *jobs)
@@ -77,7 +87,15 @@ func TestChaos(t *testing.T) {
 		wg.Go(func() {
 			defer func() { <-tokens }()
 			r := &chaosRun{seed: s, rng: rand.New(rand.NewPCG(s, 0)), bin: bin, dir: filepath.Join(t.TempDir(), fmt.Sprint(s)), step: step, named: named}
+			late := time.AfterFunc(lifetime, func() {
+				stacks := make([]byte, 4<<20)
+				stacks = stacks[:runtime.Stack(stacks, true)]
+				fmt.Fprintf(os.Stderr, "seed %d (%v) does not end:\n%s\n", s, r.story, stacks)
+				violations.Add(1)
+				t.Errorf("seed %d does not end", s)
+			})
 			r.run()
+			late.Stop()
 			faults.Add(int64(r.faults))
 			violations.Add(int64(len(r.violations)))
 			for _, v := range r.violations {

@@ -3,6 +3,7 @@ package chaos
 import (
 	"bytes"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,9 +19,9 @@ type fault struct {
 	do       func(r *chaosRun)
 }
 
-// faults are what may go wrong, by name. Each returns once it is done with, or
+// kinds are what may go wrong, by name. Each returns once it is done with, or
 // has been set right again.
-var faults = []fault{
+var kinds = []fault{
 	{"agent killed", false, func(r *chaosRun) { r.agent.signal(syscall.SIGKILL) }},
 	{"agent ended", false, func(r *chaosRun) { r.agent.signal(syscall.SIGTERM) }},
 	{"agent replaced", false, func(r *chaosRun) {
@@ -70,6 +71,15 @@ var faults = []fault{
 		r.agent.setClock(time.Duration(r.rng.IntN(80*365)-40*365) * 24 * time.Hour)
 		r.agent.signal(syscall.SIGKILL)
 	}},
+	{"address changed", true, func(r *chaosRun) { r.relay.rebind(net.IPv4(127, 0, byte(1+r.rng.IntN(200)), byte(1+r.rng.IntN(200)))) }},
+	{"address changed again and again", true, func(r *chaosRun) {
+		for range 2 + r.rng.IntN(6) {
+			r.relay.rebind(nil)
+			r.pause(20, 800)
+		}
+	}},
+	// Narrower than what links found out by now, and it stays so.
+	{"path became narrow", true, func(r *chaosRun) { r.relay.narrow(1280 - 28) }},
 	{"slow reader", true, func(r *chaosRun) { r.storm(weather{rate: 20_000 + r.rng.IntN(200_000)}, 500, 3000) }},
 }
 
@@ -77,7 +87,7 @@ var faults = []fault{
 var stepFaults = []string{"link cut", "agent killed", "agent replaced", "controller killed and resumed", "host rebooted"}
 
 func (r *chaosRun) faultNamed(name string) {
-	for _, f := range faults {
+	for _, f := range kinds {
 		if f.name == name {
 			r.happens(f, "%s after %d datagrams", name, r.step)
 		}
@@ -86,7 +96,10 @@ func (r *chaosRun) faultNamed(name string) {
 
 // fault does one, chosen by the seed.
 func (r *chaosRun) fault() {
-	f := faults[r.rng.IntN(len(faults))]
+	f := kinds[r.rng.IntN(len(kinds))]
+	for *only != "" && f.name != *only {
+		f = kinds[r.rng.IntN(len(kinds))]
+	}
 	r.happens(f, "%s", f.name)
 }
 

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -15,6 +16,7 @@ type weather struct {
 	loss, double, garble, reorder float64
 	delay                         time.Duration
 	rate                          int // bytes a second to the controller, 0: all
+	mtu                           int // bytes of the largest datagram that passes, 0: any
 }
 
 // relay passes datagrams between controllers and an agent through the weather.
@@ -31,6 +33,7 @@ type relay struct {
 	free  time.Time // when the slow way is free again
 	left  int       // datagrams until hit is called, 0: not at all
 	hit   func()
+	from  net.IP // the address the agent sees, nil: this machine's choice
 }
 
 // at calls f once n datagrams have passed, in either direction.
@@ -55,10 +58,30 @@ func (r *relay) addr() string { return r.front.LocalAddr().String() }
 func (r *relay) set(w weather) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	w.mtu = r.now.mtu // healing does not widen a path
 	r.now = w
 }
 
+// narrow lets only datagrams of so many bytes pass from now on.
+func (r *relay) narrow(mtu int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.mtu = mtu
+}
+
 func (r *relay) heal() { r.set(weather{}) }
+
+// rebind forgets which port stands for whom, as a NAT does that started anew, or
+// that is another: the agent sees controllers at an address they never had.
+func (r *relay) rebind(from net.IP) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.backs {
+		b.Close()
+	}
+	r.from = from
+	clear(r.backs)
+}
 
 // Close ends the relay.
 func (r *relay) Close() error {
@@ -96,7 +119,7 @@ func (r *relay) back(from *net.UDPAddr) *net.UDPConn {
 	if b != nil || r.over {
 		return b
 	}
-	b, err := net.DialUDP("udp4", nil, r.agent)
+	b, err := net.DialUDP("udp4", &net.UDPAddr{IP: r.from}, r.agent)
 	if err != nil {
 		return nil
 	}
@@ -105,13 +128,10 @@ func (r *relay) back(from *net.UDPAddr) *net.UDPConn {
 		buf := make([]byte, 65536)
 		for {
 			n, err := b.Read(buf)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
 			if err != nil {
-				r.mu.Lock()
-				over := r.over
-				r.mu.Unlock()
-				if over {
-					return
-				}
 				time.Sleep(time.Millisecond) // refused: the agent is down
 				continue
 			}
@@ -148,7 +168,7 @@ func (r *relay) pass(p []byte, forth bool, send func([]byte)) {
 	if hit != nil {
 		hit()
 	}
-	if w.down || forth && w.deaf || !forth && w.mute || lost {
+	if w.down || forth && w.deaf || !forth && w.mute || lost || w.mtu > 0 && len(p) > w.mtu {
 		return
 	}
 	p = bytes.Clone(p)

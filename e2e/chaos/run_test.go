@@ -130,7 +130,7 @@ func (r *chaosRun) finish(work *sync.WaitGroup) {
 	r.relay.heal()
 	r.agent.signal(syscall.SIGCONT)
 	// Whatever was killed last is started again, as the next run would.
-	r.task("after", "last", 0, 0)
+	r.task("after", "last", 0, 0, 0)
 	if err := r.fleet.Close(); err != nil {
 		r.violate("closing: %v", err)
 	}
@@ -227,12 +227,17 @@ func (r *chaosRun) host(name string, rng *rand.Rand, n int) {
 		if rng.IntN(4) == 0 {
 			size = 1 + rng.IntN(400<<10)
 		}
-		r.task(name, fmt.Sprintf("%s-%d", name, i), time.Duration(sleep)*time.Millisecond, size)
+		loud := 0
+		if rng.IntN(5) == 0 {
+			loud = rng.IntN(500 << 10)
+		}
+		r.task(name, fmt.Sprintf("%s-%d", name, i), time.Duration(sleep)*time.Millisecond, size, loud)
 	}
 }
 
-// task runs one sub-task, which says in a file of its own that it ran.
-func (r *chaosRun) task(host, name string, sleep time.Duration, size int) {
+// task runs one sub-task, which says in a file of its own that it ran. It is sent
+// size bytes of a file and answers with loud bytes besides its name.
+func (r *chaosRun) task(host, name string, sleep time.Duration, size, loud int) {
 	t := &task{name: name}
 	r.mu.Lock()
 	r.tasks = append(r.tasks, t)
@@ -242,6 +247,9 @@ func (r *chaosRun) task(host, name string, sleep time.Duration, size int) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	script := fmt.Sprintf(`echo ran >> %s; sleep %.3f; echo %s`, filepath.Join(r.dir, "ran", name), sleep.Seconds(), name)
+	if loud > 0 {
+		script += fmt.Sprintf(`; head -c %d /dev/zero | tr '\0' x`, loud)
+	}
 	// What a journal would hold: the agent it was last sent to.
 	var written struct {
 		sync.Mutex
@@ -312,8 +320,12 @@ func (r *chaosRun) task(host, name string, sleep time.Duration, size int) {
 		r.violate("%s got no answer: %v", name, err)
 	}
 	if err == nil {
-		if out, _ := answer.Result.Str("stdout"); out != name {
-			r.violate("%s got another's result: %v", name, answer.Result.Dict)
+		want := name
+		if loud > 0 {
+			want += "\n" + strings.Repeat("x", loud)
+		}
+		if out, _ := answer.Result.Str("stdout"); out != want {
+			r.violate("%s got another's result, %d bytes: %.200q", name, len(out), out)
 		}
 	}
 }

@@ -19,6 +19,9 @@ const (
 	idleTimeout      = 40 * time.Second // above two heartbeats
 	handshakeTimeout = 5 * time.Second
 	wantBuffer       = 7 << 20 // bytes of socket buffer asked for; the kernel may give less
+	// firstPacket is what passes wherever QUIC may be spoken: IPv6 carries 1280
+	// bytes everywhere, 48 of them headers.
+	firstPacket = 1200
 )
 
 // Endpoint is a socket that dials and accepts connections: one UDP socket per
@@ -27,7 +30,7 @@ type Endpoint struct {
 	id     *Identity
 	conn   net.PacketConn
 	tr     *quic.Transport
-	packet uint16 // bytes of the first packets; 0: quic-go's default
+	packet uint16 // bytes of the first packets; larger ones are tried while the connection is up
 	door   door
 	// buffer is the receive buffer the kernel gave, in bytes; 0: not known.
 	buffer int
@@ -44,7 +47,7 @@ func NewEndpoint(udp *net.UDPConn, id *Identity) *Endpoint {
 
 func newEndpoint(conn net.PacketConn, id *Identity) *Endpoint {
 	rk := quic.StatelessResetKey(id.resetKey())
-	e := &Endpoint{id: id, conn: conn, tr: &quic.Transport{Conn: conn, StatelessResetKey: &rk}}
+	e := &Endpoint{id: id, conn: conn, tr: &quic.Transport{Conn: conn, StatelessResetKey: &rk}, packet: firstPacket}
 	e.tr.VerifySourceAddress, e.tr.ConnContext = e.door.doubtful, e.door.enter
 	return e
 }
