@@ -71,7 +71,7 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return err
 	}
-	if err := j.load(ctx, opt.Inventory); err != nil {
+	if err := j.load(ctx, opt.Inventory, j.playbookDir(opt.PlaybookDir), opt.FlushCache); err != nil {
 		return err
 	}
 	limit := opt.Limit
@@ -100,6 +100,16 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 		return fault.New(fault.Options, value.Pos{}, "'%s' is not a valid action for ad-hoc commands", opt.Module)
 	}
 	return j.adhocRun(ctx, opt, login)
+}
+
+// playbookDir is the directory that stands for a playbook's; given is the
+// option's.
+func (j *project) playbookDir(given string) string {
+	dir := cmp.Or(given, j.config.String("PLAYBOOK_DIR"))
+	if dir == "" {
+		return ""
+	}
+	return j.absolute(dir)
 }
 
 func (j *project) listHosts(pattern string) error {
@@ -191,10 +201,7 @@ func plainText(v any) any {
 }
 
 func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execute.Login) error {
-	base := j.dir
-	if d := cmp.Or(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); d != "" {
-		base = j.absolute(d)
-	}
+	base := cmp.Or(j.playbookDir(opt.PlaybookDir), j.dir)
 	store := j.store(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))
 	j.flush(store, opt.inventoryOptions)
 	u, err := j.core(opt.ModulePath, base)

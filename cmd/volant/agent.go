@@ -114,7 +114,7 @@ func (j *project) agentTargets(ctx context.Context, opt *agentOptions) ([]fleet.
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return nil, err
 	}
-	if err := j.load(ctx, opt.Inventory); err != nil {
+	if err := j.load(ctx, opt.Inventory, "", false); err != nil {
 		return nil, err
 	}
 	if err := j.limit(opt.Limit, opt.Pattern); err != nil {

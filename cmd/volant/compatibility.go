@@ -102,7 +102,7 @@ func pluginTables(w io.Writer) {
 	row(w, "inventory", codes([]string{"advanced_host_list", "auto", "constructed", "generator", "host_list", "ini", "script", "toml", "yaml"}), "")
 	row(w, "vars", code("host_group_vars"), "")
 	row(w, "shell", code("sh"), codes([]string{"cmd", "powershell"}))
-	fmt.Fprint(w, "\nFilters, tests, lookups and actions in Python, of projects, roles and collections, run in a helper process of ansible-core's own Python. Python plugins of the other kinds are not loaded; using one is refused before the run.\n")
+	fmt.Fprint(w, "\nFilters, tests, lookups, actions and inventory plugins in Python, of projects, roles and collections, run in a helper process of ansible-core's own Python. Python plugins of the other kinds are not loaded; using one is refused before the run.\n")
 }
 
 func codes(list []string) string {

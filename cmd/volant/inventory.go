@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -59,18 +60,11 @@ func inventoryMain(ctx context.Context, p *process, args []string) error {
 	if err := j.variables(opt.ExtraVars); err != nil {
 		return err
 	}
-	if err := j.load(ctx, opt.Inventory); err != nil {
+	dir := j.playbookDir(opt.PlaybookDir)
+	if err := j.load(ctx, opt.Inventory, dir, opt.FlushCache); err != nil {
 		return err
 	}
-	dir := opt.PlaybookDir
-	if dir == "" {
-		dir = j.config.String("PLAYBOOK_DIR")
-	}
-	basedir := j.dir
-	if dir != "" {
-		dir = j.absolute(dir)
-		basedir = dir
-	}
+	basedir := cmp.Or(dir, j.dir)
 	r := &inventoryReport{
 		inv: j.inv, store: j.store(basedir, nil), dirs: inventory.NewVarsDirs(j.inventoryOptions()),
 		dir: dir, basedir: basedir, export: opt.Export || j.config.Bool("INVENTORY_EXPORT"),

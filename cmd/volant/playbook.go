@@ -147,7 +147,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}
 	names, end := j.names(u, dirs...)
 	defer end()
-	if err := j.load(ctx, opt.Inventory); err != nil {
+	if err := j.load(ctx, opt.Inventory, "", opt.FlushCache); err != nil {
 		return err
 	}
 	if err := j.limit(opt.Limit, "all"); err != nil {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 
 	"volant/actions"
 	"volant/controller/execute"
+	"volant/controller/inventory"
 	"volant/controller/jinja"
 	"volant/controller/plugins"
 	"volant/controller/template"
@@ -58,11 +60,15 @@ func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, e
 		Python: core.Python, Dir: j.dir, Stdout: j.stdout, Sink: j.display, Routed: names.Routed,
 		CollectionDir: u.CollectionDir,
 		Configured: map[string][]string{
-			"filter": j.config.Strings("DEFAULT_FILTER_PLUGIN_PATH"),
-			"test":   j.config.Strings("DEFAULT_TEST_PLUGIN_PATH"),
-			"lookup": j.config.Strings("DEFAULT_LOOKUP_PLUGIN_PATH"),
-			"action": j.config.Strings("DEFAULT_ACTION_PLUGIN_PATH"),
+			"filter":    j.config.Strings("DEFAULT_FILTER_PLUGIN_PATH"),
+			"test":      j.config.Strings("DEFAULT_TEST_PLUGIN_PATH"),
+			"lookup":    j.config.Strings("DEFAULT_LOOKUP_PLUGIN_PATH"),
+			"action":    j.config.Strings("DEFAULT_ACTION_PLUGIN_PATH"),
+			"inventory": j.config.Strings("DEFAULT_INVENTORY_PLUGIN_PATH"),
 		},
+	}
+	if j.vault != nil {
+		opt.Vault = j.vault
 	}
 	if opt.Python == "" {
 		opt.Path = filepath.Dir(core.Path)
@@ -76,8 +82,63 @@ func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, e
 		opt.Collections = append(opt.Collections, filepath.Join(d, "collections"))
 	}
 	j.plugins = plugins.New(opt)
+	for _, d := range dirs {
+		j.plugins.AddDir(d)
+	}
 	names.Dir, names.Actions = j.plugins.AddDir, j.hasAction
 	return names, j.plugins.Close
+}
+
+// lateSources gives inventories the plugins in Python: those of the run, and
+// before there is one, of a helper that is gone when the inventory is read.
+type lateSources struct {
+	j    *project
+	dir  string // that stands for the playbook's, or ""
+	done func()
+}
+
+var _ inventory.Foreign = (*lateSources)(nil)
+
+func (l *lateSources) helper() (*plugins.Helper, error) {
+	if l.j.plugins != nil {
+		return l.j.plugins, nil
+	}
+	var dirs []string
+	if l.dir != "" {
+		dirs = append(dirs, l.dir)
+	}
+	u, err := l.j.core(nil, dirs...)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	_, l.done = l.j.names(u, dirs...)
+	return l.j.plugins, nil
+}
+
+// end ends the helper that was started for the inventory alone.
+func (l *lateSources) end() {
+	if l.done != nil {
+		l.done()
+		l.done, l.j.plugins = nil, nil
+	}
+}
+
+// Wants implements inventory.Foreign.
+func (l *lateSources) Wants(ctx context.Context, name, source string) (known string, wants bool, err error) {
+	h, err := l.helper()
+	if h == nil || err != nil {
+		return "", false, err
+	}
+	return h.Wants(ctx, name, source)
+}
+
+// Read implements inventory.Foreign.
+func (l *lateSources) Read(ctx context.Context, name string, from inventory.From) (*inventory.Addition, error) {
+	h, err := l.helper()
+	if h == nil || err != nil {
+		return nil, err
+	}
+	return h.Read(ctx, name, from)
 }
 
 // hasAction reports whether an action plugin in Python runs the action.

@@ -192,12 +192,17 @@ func (j *project) absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// load reads the inventory.
-func (j *project) load(ctx context.Context, sources []string) error {
+// load reads the inventory. playbookDir, where there is one, may hold inventory
+// plugins; fresh has those read again what they keep.
+func (j *project) load(ctx context.Context, sources []string, playbookDir string, fresh bool) error {
 	if len(sources) == 0 {
 		sources = j.config.Strings("DEFAULT_HOST_LIST")
 	}
-	inv, err := inventory.Load(ctx, sources, j.inventoryOptions())
+	opt := j.inventoryOptions()
+	late := &lateSources{j: j, dir: playbookDir}
+	defer late.end()
+	opt.Plugins, opt.NoCache = late, fresh
+	inv, err := inventory.Load(ctx, sources, opt)
 	j.inv = inv
 	if ctx.Err() != nil { // what was interrupted is not an inventory that is wrong
 		return ctx.Err()

@@ -15,7 +15,6 @@ var ignored = map[string]string{
 	"DEFAULT_CLICONF_PLUGIN_PATH":             noNetwork,
 	"DEFAULT_CONNECTION_PLUGIN_PATH":          "hosts are reached through the agent",
 	"DEFAULT_HTTPAPI_PLUGIN_PATH":             noNetwork,
-	"DEFAULT_INVENTORY_PLUGIN_PATH":           noPython,
 	"DEFAULT_JINJA2_EXTENSIONS":               "templates have no extensions",
 	"DEFAULT_KEEP_REMOTE_FILES":               "staged files are removed when their task ends",
 	"DEFAULT_NETCONF_PLUGIN_PATH":             noNetwork,

@@ -34,7 +34,10 @@ func parseAuto(ctx context.Context, inv *Inventory, source string) error {
 	if name == "" {
 		return parserError("no root 'plugin' key found, '%s' is not a valid YAML inventory plugin config file", source)
 	}
-	p, ok := findPlugin(name)
+	p, ok, err := inv.findPlugin(ctx, name, source)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		return parserError("inventory config '%s' specifies unknown plugin '%s'", source, name)
 	}

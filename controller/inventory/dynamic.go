@@ -110,6 +110,7 @@ func (inv *Inventory) makeMember(host, group string, parents []string, again boo
 // AddHost and AddToGroup added.
 func (inv *Inventory) Refresh(ctx context.Context) error {
 	inv.opt.Files.Forget()
+	inv.again = true
 	if err := inv.read(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	Templar Templar
 	// Extra are the variables of -e, for constructed's use_extra_vars.
 	Extra *value.Dict
+	// Plugins are those in Python; nil has none.
+	Plugins Foreign
+	// NoCache is for plugins that keep what they read: they read it again.
+	NoCache bool
 	// Python is ansible_python_interpreter of the implicit localhost; "" looks
 	// for python3.
 	Python string
@@ -62,6 +66,7 @@ type Inventory struct {
 	merge  bool
 
 	source    string   // being read
+	again     bool     // the sources are read again
 	processed []string // read so far, for constructed
 	limit     []string
 	dynamic   []dynamic // to be made again by Refresh

@@ -154,13 +154,14 @@ func TestSources(t *testing.T) {
 		"a/s.sh":               "#!/bin/sh\necho '{\"sg\": {\"hosts\": [\"s1\"], \"vars\": {\"a\": \"{{ b }}\"}}, \"_meta\": {\"hostvars\": {\"s1\": {\"k\": [1]}}}}'\n",
 		"a/group_vars/grp.yml": "filevar: 1\n",
 		"a/notes.txt":          "ignored",
+		"a/empty/notes.txt":    "ignored",
 		"bad.ini":              "[web:kids]\n",
 	}
 	inv, m, dir := load(t, files, "a", "h1,h2:22,", "bad.ini", "nosuch")
 	if got := names(inv.Hosts()); got != "t2 t1 y1 y2 y3 s1 h1 h2" {
 		t.Errorf("hosts: %s", got)
 	}
-	want := []string{
+	want := []string{"Unable to parse DIR/a/empty as an inventory source",
 		"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: Section [web:kids] has unknown type: kids\n\nFailed to parse inventory with 'ini' plugin.\n\n<<< caused by >>>\n\nFailed to parse inventory: Section [web:kids] has unknown type: kids\nOrigin: DIR/bad.ini",
 		"Unable to parse DIR/bad.ini as an inventory source", "Unable to parse DIR/nosuch as an inventory source"}
 	if d := cmp.Diff(want, m.text); d != "" {

@@ -39,10 +39,12 @@ func builtin() map[string]plugin {
 	}
 }
 
-func findPlugin(name string) (plugin, bool) {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "ansible.builtin."), "ansible.legacy.")
-	p, ok := builtin()[name]
-	return p, ok
+// findPlugin finds the plugin of a name for a source.
+func (inv *Inventory) findPlugin(ctx context.Context, name, source string) (plugin, bool, error) {
+	if p, ok := builtin()[strings.TrimPrefix(strings.TrimPrefix(name, "ansible.builtin."), "ansible.legacy.")]; ok {
+		return p, true, nil
+	}
+	return inv.foreign(ctx, name, source)
 }
 
 // read reads all sources.
@@ -113,7 +115,10 @@ func (inv *Inventory) readSource(ctx context.Context, source string, depth int) 
 	var failures []error
 	known := false
 	for _, name := range inv.set.enabled {
-		p, ok := findPlugin(name)
+		p, ok, err := inv.findPlugin(ctx, name, source)
+		if err != nil {
+			inv.opt.Sink.Warning(&fault.Error{Msg: "Failed to load inventory plugin " + value.Repr(name) + ".", Cause: err})
+		}
 		if !ok {
 			fault.Warn(inv.opt.Sink, "Failed to load inventory plugin, skipping %s", name)
 			continue
@@ -123,7 +128,7 @@ func (inv *Inventory) readSource(ctx context.Context, source string, depth int) 
 			inv.opt.Sink.Verbose(3, p.name+" declined parsing "+source+" as it did not pass its verify_file() method")
 			continue
 		}
-		err := p.parse(ctx, inv, source)
+		err = p.parse(ctx, inv, source)
 		if err == nil {
 			inv.processed = append(inv.processed, source)
 			inv.opt.Sink.Verbose(3, "Parsed "+source+" inventory source with "+p.name+" plugin")
@@ -144,14 +149,19 @@ func (inv *Inventory) readSource(ctx context.Context, source string, depth int) 
 	if _, err := os.Stat(source); source == "/etc/ansible/hosts" && err != nil {
 		return false, nil
 	}
+	return false, inv.unread(source, failures)
+}
+
+// unread says that nothing could read a source, and why.
+func (inv *Inventory) unread(source string, failures []error) error {
 	for _, f := range failures {
 		inv.opt.Sink.Warning(f)
 	}
 	if inv.set.anyFailed {
-		return false, fault.New(fault.Generic, value.Pos{}, "Completely failed to parse inventory source %s", source)
+		return fault.New(fault.Generic, value.Pos{}, "Completely failed to parse inventory source %s", source)
 	}
 	fault.Warn(inv.opt.Sink, "Unable to parse %s as an inventory source", source)
-	return false, nil
+	return nil
 }
 
 func (inv *Inventory) readDir(ctx context.Context, dir string, depth int) (bool, error) {
@@ -173,7 +183,10 @@ func (inv *Inventory) readDir(ctx context.Context, dir string, depth int) (bool,
 		}
 		parsed = parsed || ok
 	}
-	return parsed, nil
+	if !parsed {
+		return false, inv.unread(dir, nil)
+	}
+	return true, nil
 }
 
 // ignores says whether a name in a directory is not a source.

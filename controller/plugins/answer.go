@@ -9,14 +9,14 @@ import (
 )
 
 // answer reads the frame that ends a call.
-func answer(d *value.Dict) (any, error) {
+func answer(d *value.Dict, c codec) (any, error) {
 	if hint, ok := d.Str("undefined"); ok {
 		return nil, &value.Undefined{Hint: hint}
 	}
 	if chain, ok := d.Lookup("error").(*value.List); ok {
 		return nil, exceptions(chain.Items)
 	}
-	return decode(d.Lookup("value"), 0)
+	return c.decode(d.Lookup("value"), 0)
 }
 
 // exceptions makes errors of what Python raised, outermost first. What a plugin

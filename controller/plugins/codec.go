@@ -27,15 +27,41 @@ func tagged(kind string, v any) *value.Dict {
 	return d
 }
 
+// codec says how values travel. Text of templates is plain text, and what comes
+// back is data, but where variables are carried as they were written (raw).
+type codec struct {
+	raw   bool
+	vault Decrypter // opens the encrypted strings that come back; may be nil
+}
+
+// encode is codec.encode of rendered values.
+func encode(v any, depth int) (any, error) { return codec{}.encode(v, depth) }
+
+// encodeItems is codec.encodeItems of rendered values.
+func encodeItems(items []any, depth int) (*value.List, error) {
+	return codec{}.encodeItems(items, depth)
+}
+
+// decode is codec.decode of data: its text is never a template.
+func decode(v any, depth int) (any, error) { return codec{}.decode(v, depth) }
+
 // encode makes of a value what the helper's decode reads. Undefined values
 // become what Python plugins see of them.
-func encode(v any, depth int) (any, error) {
+func (c codec) encode(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errDeep
 	}
 	switch v := v.(type) {
 	case *value.Template:
+		if c.raw {
+			return tagged("template", v.Text), nil
+		}
 		return v.Text, nil
+	case *value.Vault:
+		if c.raw {
+			return tagged("vault", v.Ciphertext), nil
+		}
+		return nil, errors.New("an encrypted value cannot be given to a Python plugin")
 	case value.Markup:
 		return string(v), nil
 	case float64:
@@ -53,13 +79,13 @@ func encode(v any, depth int) (any, error) {
 	case *value.List:
 		return encodeItems(v.Items, depth)
 	case value.Tuple:
-		items, err := encodeItems(v, depth)
+		items, err := c.encodeItems(v, depth)
 		return tagged("tuple", items), err
 	case *value.Set:
-		items, err := encodeItems(v.Items(), depth)
+		items, err := c.encodeItems(v.Items(), depth)
 		return tagged("set", items), err
 	case *value.Dict:
-		return encodeDict(v, depth)
+		return c.encodeDict(v, depth)
 	case nil, bool, int64, *big.Int, string:
 	default:
 		return nil, fmt.Errorf("a value of type %s cannot be given to a Python plugin", value.TypeName(v))
@@ -67,10 +93,10 @@ func encode(v any, depth int) (any, error) {
 	return v, nil
 }
 
-func encodeItems(items []any, depth int) (*value.List, error) {
+func (c codec) encodeItems(items []any, depth int) (*value.List, error) {
 	out := &value.List{Items: make([]any, len(items))}
 	for i, v := range items {
-		e, err := encode(v, depth+1)
+		e, err := c.encode(v, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +105,7 @@ func encodeItems(items []any, depth int) (*value.List, error) {
 	return out, nil
 }
 
-func encodeDict(d *value.Dict, depth int) (any, error) {
+func (c codec) encodeDict(d *value.Dict, depth int) (any, error) {
 	plain := !d.Has(tag)
 	for k := range d.All() {
 		_, isText := value.Text(k)
@@ -87,11 +113,11 @@ func encodeDict(d *value.Dict, depth int) (any, error) {
 	}
 	out, pairs := value.NewDict(d.Len()), &value.List{}
 	for k, v := range d.All() {
-		e, err := encode(v, depth+1)
+		e, err := c.encode(v, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		key, err := encode(k, depth+1)
+		key, err := c.encode(k, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -107,21 +133,21 @@ func encodeDict(d *value.Dict, depth int) (any, error) {
 	return tagged("dict", pairs), nil
 }
 
-// decode makes a value of what the helper sent. Text is data, never a template.
-func decode(v any, depth int) (any, error) {
+// decode makes a value of what the helper sent.
+func (c codec) decode(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errDeep
 	}
 	switch v := v.(type) {
 	case *value.List:
-		items, err := decodeItems(v.Items, depth)
+		items, err := c.decodeItems(v.Items, depth)
 		return &value.List{Items: items}, err
 	case *value.Dict:
 		kind, isTagged := v.Get(tag)
 		if !isTagged {
 			out := value.NewDict(v.Len())
 			for k, e := range v.All() {
-				d, err := decode(e, depth+1)
+				d, err := c.decode(e, depth+1)
 				if err != nil {
 					return nil, err
 				}
@@ -130,15 +156,15 @@ func decode(v any, depth int) (any, error) {
 			return out, nil
 		}
 		name, _ := value.Text(kind)
-		return decodeTagged(name, v.Lookup("v"), depth)
+		return c.decodeTagged(name, v.Lookup("v"), depth)
 	}
 	return v, nil
 }
 
-func decodeItems(items []any, depth int) ([]any, error) {
+func (c codec) decodeItems(items []any, depth int) ([]any, error) {
 	out := make([]any, len(items))
 	for i, v := range items {
-		d, err := decode(v, depth+1)
+		d, err := c.decode(v, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -147,12 +173,15 @@ func decodeItems(items []any, depth int) ([]any, error) {
 	return out, nil
 }
 
-func decodeTagged(kind string, v any, depth int) (any, error) {
+func (c codec) decodeTagged(kind string, v any, depth int) (any, error) {
+	if c.raw && (kind == "template" || kind == "vault") {
+		return c.written(kind, v)
+	}
 	if list, ok := v.(*value.List); ok {
 		if kind == "dict" {
-			return decodePairs(list, depth)
+			return c.decodePairs(list, depth)
 		}
-		items, err := decodeItems(list.Items, depth)
+		items, err := c.decodeItems(list.Items, depth)
 		switch {
 		case err != nil:
 			return nil, err
@@ -180,16 +209,19 @@ func decodeTagged(kind string, v any, depth int) (any, error) {
 	return nil, fmt.Errorf("the helper sent a value of unknown kind %q", kind)
 }
 
-func decodePairs(list *value.List, depth int) (any, error) {
+func (c codec) decodePairs(list *value.List, depth int) (any, error) {
 	out := value.NewDict(list.Len())
 	for _, p := range list.Items {
 		pair, ok := p.(*value.List)
 		if !ok || pair.Len() != 2 {
 			return nil, errors.New("the helper sent a dict with something else than pairs")
 		}
-		items, err := decodeItems(pair.Items, depth)
+		items, err := c.decodeItems(pair.Items, depth)
 		if err != nil {
 			return nil, err
+		}
+		if key, ok := items[0].(*value.Template); ok {
+			items[0] = key.Text
 		}
 		if !value.Hashable(items[0]) {
 			return nil, errors.New("the helper sent a dict with a key that is none")
@@ -206,4 +238,28 @@ func parseTime(text string) (any, error) {
 		return time.Parse(layout+"Z07:00", text)
 	}
 	return time.ParseInLocation(layout, text, value.Naive)
+}
+
+// written makes a template or an encrypted string of what the helper sent.
+func (c codec) written(kind string, v any) (any, error) {
+	if kind == "vault" {
+		text, ok := value.Text(v)
+		if !ok {
+			return nil, errors.New("the helper sent an encrypted value without text")
+		}
+		out := &value.Vault{Ciphertext: text}
+		if c.vault != nil {
+			out.Decrypt = func() (string, error) { return c.vault.DecryptString(text, value.Pos{}) }
+		}
+		return out, nil
+	}
+	list, ok := v.(*value.List)
+	if !ok || list.Len() != 4 {
+		return nil, errors.New("the helper sent a template that is none")
+	}
+	text, _ := value.Text(list.Items[0])
+	file, _ := value.Text(list.Items[1])
+	line, _ := value.ToInt(list.Items[2])
+	column, _ := value.ToInt(list.Items[3])
+	return value.NewTemplate(text, value.Pos{File: file, Line: int(line), Column: int(column)}), nil
 }

@@ -33,6 +33,14 @@ type Options struct {
 	CollectionDir func(name string) string
 	// Configured are the configured plugin directories by kind.
 	Configured map[string][]string
+	// Vault opens what inventory plugins read encrypted. May be nil.
+	Vault Decrypter
+}
+
+// Decrypter opens vault-encrypted data; controller/vault has it.
+type Decrypter interface {
+	Decrypt(data []byte, file string) ([]byte, error)
+	DecryptString(ciphertext string, pos value.Pos) (string, error)
 }
 
 // maxHelpers bounds the helper processes. Another one is started when a call
@@ -83,7 +91,7 @@ func (h *Helper) AddDir(dir string) {
 		return
 	}
 	has := false
-	for _, kind := range []string{"filter", "test", "lookup", "action"} {
+	for _, kind := range []string{"filter", "test", "lookup", "action", "inventory"} {
 		if holdsPython(filepath.Join(dir, kind+"_plugins")) {
 			h.kinds[kind], has = true, true
 		}

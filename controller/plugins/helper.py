@@ -1,4 +1,4 @@
-# The helper process that runs Python filter, test and lookup plugins. Frames
+# The helper process that runs Python plugins. Frames
 # (4 bytes of length, big endian, then JSON) come on descriptor 3 and go out on
 # descriptor 4; see doc.go for what they hold. Written for ansible-core 2.17 to
 # 2.21: what a version lacks is looked for, not assumed.
@@ -58,11 +58,15 @@ def tagged(name, value):
     return {'~': name, 'v': value}
 
 
-def encode(v, depth=0):
+def encode(v, depth=0, keep=None):
+    """The JSON of a value; keep may encode it otherwise, or return None."""
     if depth > MAX_DEPTH:
         raise ValueError('the value is nested too deep')
     if v is None or v is True or v is False:
         return v
+    kept = keep(v) if keep else None
+    if kept is not None:
+        return kept
     if isinstance(v, str):
         return str.__str__(v)
     if isinstance(v, int):
@@ -79,14 +83,14 @@ def encode(v, depth=0):
         return tagged('date', v.isoformat())
     if isinstance(v, abc.Mapping):
         if all(isinstance(k, str) for k in v) and '~' not in v:
-            return {str.__str__(k): encode(v[k], depth + 1) for k in v}
-        return tagged('dict', [[encode(k, depth + 1), encode(v[k], depth + 1)] for k in v])
+            return {str.__str__(k): encode(v[k], depth + 1, keep) for k in v}
+        return tagged('dict', [[encode(k, depth + 1, keep), encode(v[k], depth + 1, keep)] for k in v])
     if isinstance(v, tuple):
-        return tagged('tuple', [encode(i, depth + 1) for i in v])
+        return tagged('tuple', [encode(i, depth + 1, keep) for i in v])
     if isinstance(v, (set, frozenset)):
-        return tagged('set', [encode(i, depth + 1) for i in v])
+        return tagged('set', [encode(i, depth + 1, keep) for i in v])
     if isinstance(v, (abc.Sequence, abc.Iterator, abc.KeysView, abc.ValuesView, abc.ItemsView)):
-        return [encode(i, depth + 1) for i in v]
+        return [encode(i, depth + 1, keep) for i in v]
     if type(v).__name__ == 'EncryptedString':
         return str(v)
     raise TypeError('Type %r is unsupported for variable storage.' % type(v).__name__)
@@ -116,7 +120,18 @@ def decode(v):
         return float(inner)
     if kind == 'undefined':
         return undefined(inner)
+    if kind == 'template':
+        return trusted(inner)
+    if kind == 'vault':
+        return encrypted(inner)
     raise ValueError('no value is called %r' % kind)
+
+
+class Encoded:
+    """A value that encode has made already."""
+
+    def __init__(self, json):
+        self.json = json
 
 
 def is_marker(v):
@@ -268,11 +283,13 @@ class Helper:
         self.channel = channel
         self.templar = None
         self.action = None
+        self.inventory = None
         self.dirs = set()
 
     def answer(self, frame):
         try:
-            return {'value': encode(getattr(self, 'do_' + frame['op'])(frame))}
+            out = getattr(self, 'do_' + frame['op'])(frame)
+            return {'value': out.json if isinstance(out, Encoded) else encode(out)}
         except Gone:
             raise
         except Exception as ex:  # a plugin may raise anything
@@ -377,6 +394,16 @@ class Helper:
             raise TypeError('returned %s instead of %s' % (type(out), list))
         return list(out)
 
+    def do_wants(self, frame):
+        return self.sources().wants(self, frame)
+
+    def do_inventory(self, frame):
+        return self.sources().read(self, frame)
+
+    def sources(self):
+        if self.inventory is None:
+            self.inventory = Sources(self.channel)
+        return self.inventory
 
     def do_action(self, frame):
         if self.action is None:

@@ -20,6 +20,9 @@ import (
 //go:embed helper.py
 var helperSource string
 
+//go:embed inventory.py
+var inventorySource string
+
 //go:embed action.py
 var actionSource string
 
@@ -36,6 +39,14 @@ type process struct {
 	dirs int // how many of the directories it knows
 	// limit bounds what is sent: maxFrame, less in tests.
 	limit int
+	vault Decrypter
+}
+
+// codec says how the answer to a frame is read: what an inventory plugin makes
+// are variables as they were written.
+func (p *process) codec(frame *value.Dict) codec {
+	name, _ := frame.Str("op")
+	return codec{raw: name == "inventory", vault: p.vault}
 }
 
 // start starts a helper and tells it where things are.
@@ -50,9 +61,9 @@ func (h *Helper) start(ctx context.Context) (*process, error) {
 		_ = theirs.Close()
 		return nil, err
 	}
-	p := &process{to: to, raw: ours, from: bufio.NewReaderSize(ours, 64<<10), errs: &tail{}, limit: maxFrame}
+	p := &process{to: to, raw: ours, from: bufio.NewReaderSize(ours, 64<<10), errs: &tail{}, limit: maxFrame, vault: h.opt.Vault}
 	p.cmd = exec.Command(h.opt.Python, "-") //nolint:noctx // it outlives the call that starts it; Close ends it
-	p.cmd.Stdin = strings.NewReader(helperSource + actionSource)
+	p.cmd.Stdin = strings.NewReader(helperSource + inventorySource + actionSource)
 	p.cmd.Stdout, p.cmd.Stderr = h.opt.Stdout, p.errs
 	p.cmd.Dir, p.cmd.Env = h.opt.Dir, h.opt.Environ
 	p.cmd.ExtraFiles = []*os.File{in, theirs}
@@ -128,7 +139,7 @@ func (p *process) exchange(frame *value.Dict, on serve) (any, error) {
 			}
 			continue
 		}
-		return answer(got)
+		return answer(got, p.codec(frame))
 	}
 }
 
