@@ -156,7 +156,12 @@ type Task struct {
 	MaxDiff  int64
 	TaskFile string // the file the task was written in; empty for ad hoc
 	// FactModules is what gather_facts runs, the FACTS_MODULES setting.
-	FactModules    []string
+	FactModules []string
+	// NetworkOS is the platform that variables say the host is, "" for none;
+	// NetworkFacts are the modules that gather facts of platforms, by name. Both
+	// may be nil.
+	NetworkOS      func() string
+	NetworkFacts   *value.Dict
 	Hostname       string // inventory_hostname
 	HostnameMarked bool
 	// Defaults are the module_defaults that apply to a module name, for

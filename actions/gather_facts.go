@@ -2,7 +2,10 @@ package actions
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"volant/wire/value"
 )
@@ -10,17 +13,18 @@ import (
 // gatherFacts runs the fact modules configured (setup unless told otherwise)
 // and merges what they found.
 func gatherFacts(ctx context.Context, r *Run) (Result, error) {
-	modules := r.FactModules
+	modules, err := factModules(r)
+	if err != nil {
+		return nil, err
+	}
 	args := r.Args.Clone()
+	limit := moduleLimit(r, len(modules))
 	args.Delete("parallel")
 	facts := value.NewDict(64)
 	res := value.DictOf("ansible_facts", facts)
 	failed, skipped := value.NewDict(0), value.NewDict(0)
 	for _, module := range modules {
-		if module == "smart" {
-			module = "ansible.legacy.setup"
-		}
-		got, err := r.Host.Module(ctx, module, factArgs(r, module, args))
+		got, err := factsOf(ctx, r, module, factArgs(r, module, args), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -53,6 +57,72 @@ func gatherFacts(ctx context.Context, r *Run) (Result, error) {
 	facts.Set("_ansible_facts_gathered", true)
 	res.Set("_ansible_verbose_override", true)
 	return res, nil
+}
+
+// moduleLimit is how long a module may take that has no gather_timeout of its
+// own, 0 for as long as it wants: it bounds those that run in parallel.
+func moduleLimit(r *Run, modules int) time.Duration {
+	parallel := modules > 1
+	if v, ok := r.Args.Get("parallel"); ok && v != nil {
+		parallel = truth(v)
+	}
+	seconds, err := strconv.Atoi(value.Str(r.Args.Lookup("gather_timeout")))
+	if !parallel || err != nil || seconds <= 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// factsOf runs one module.
+func factsOf(ctx context.Context, r *Run, module string, args *value.Dict, limit time.Duration) (Result, error) {
+	if limit <= 0 || args.Has("gather_timeout") {
+		return r.Host.Module(ctx, module, args)
+	}
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	got, err := r.Host.Module(bounded, module, args)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return value.DictOf("failed", true, "msg", "Timeout exceeded"), nil
+	}
+	return got, err
+}
+
+// factModules are the modules to run, one for each name but smart, which stands
+// for what the network platform of the host calls for, else for setup where that
+// is not named already.
+func factModules(r *Run) ([]string, error) {
+	smart := slices.Index(r.FactModules, "smart")
+	if smart < 0 {
+		return r.FactModules, nil
+	}
+	modules := slices.Delete(slices.Clone(r.FactModules), smart, smart+1)
+	setup := slices.ContainsFunc(modules, func(m string) bool { return Short(m) == "setup" })
+	platform := ""
+	if v, ok := r.Args.Get("network_os"); ok {
+		platform, _ = value.Text(v)
+	} else if r.NetworkOS != nil {
+		platform = r.NetworkOS()
+	}
+	if platform == "" && !r.Args.Has("network_os") {
+		platform, _ = r.Host.Facts().Str("network_os")
+	}
+	if platform == "" {
+		if !setup {
+			modules = append(modules, "ansible.legacy.setup")
+		}
+		return modules, nil
+	}
+	if module, ok := r.NetworkFacts.Str(platform); ok {
+		modules = append(modules, module)
+	} else if len(modules) == 0 {
+		return nil, Fail("No fact modules available and we could not find a fact module for your network OS (%s), "+
+			"try setting one via the `FACTS_MODULES` configuration.", platform)
+	}
+	if setup {
+		r.Controller.Warn("Detected 'setup' module and a network OS is set, the output when running it will reflect 'localhost'" +
+			" and not the target when a networking connection plugin is used.")
+	}
+	return modules, nil
 }
 
 // factArgs are the arguments one fact module gets: those of setup only for setup.

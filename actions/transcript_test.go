@@ -67,6 +67,11 @@ func runTranscript(t *testing.T, archive *txtar.Archive) {
 					return false
 				}
 			}
+			task.NetworkOS = func() string { os, _ := d.Str("network_os"); return os }
+			task.NetworkFacts = value.DictOf("ios", "ansible.legacy.ios_facts")
+			if m, ok := d.Str("modules"); ok {
+				task.FactModules = strings.Fields(m)
+			}
 			if f, ok := d.Lookup("facts").(*value.Dict); ok {
 				h.facts = f
 			}
@@ -191,7 +196,11 @@ func staged(t *testing.T, files []stage.File) string {
 	return out
 }
 
-func (h *scriptedHost) Module(_ context.Context, name string, args *value.Dict, files ...stage.File) (Result, error) {
+func (h *scriptedHost) Module(ctx context.Context, name string, args *value.Dict, files ...stage.File) (Result, error) {
+	if _, bounded := ctx.Deadline(); bounded && len(h.script) > 1 && h.script[1] == "< never" {
+		h.script[1] = "! never"
+		<-ctx.Done()
+	}
 	return h.call("module " + name + " " + text(h.t, args) + staged(h.t, files))
 }
 

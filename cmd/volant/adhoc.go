@@ -213,6 +213,9 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	}
 	names, end := j.names(u, base)
 	defer end()
+	if given := j.playbookDir(opt.PlaybookDir); given != "" {
+		names.AddDir(given)
+	}
 	loader := j.loader(ctx, store, names)
 	late := &lateNames{Plugins: names, loading: true}
 	loader.Plugins = late

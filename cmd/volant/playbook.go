@@ -147,6 +147,9 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}
 	names, end := j.names(u, dirs...)
 	defer end()
+	for _, d := range dirs {
+		names.AddDir(d)
+	}
 	if err := j.load(ctx, opt.Inventory, "", opt.FlushCache); err != nil {
 		return err
 	}

@@ -82,9 +82,6 @@ func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, e
 		opt.Collections = append(opt.Collections, filepath.Join(d, "collections"))
 	}
 	j.plugins = plugins.New(opt)
-	for _, d := range dirs {
-		j.plugins.AddDir(d)
-	}
 	names.Dir, names.Actions = j.plugins.AddDir, j.hasAction
 	return names, j.plugins.Close
 }
@@ -111,7 +108,11 @@ func (l *lateSources) helper() (*plugins.Helper, error) {
 	if err != nil || u == nil {
 		return nil, err
 	}
-	_, l.done = l.j.names(u, dirs...)
+	names, done := l.j.names(u, dirs...)
+	l.done = done
+	for _, d := range dirs {
+		names.AddDir(d)
+	}
 	return l.j.plugins, nil
 }
 

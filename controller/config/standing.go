@@ -9,7 +9,6 @@ var ignored = map[string]string{
 	"ANSIBLE_COW_SELECTION":                   noCows,
 	"BECOME_PLUGIN_PATH":                      noPython,
 	"COLLECTIONS_ON_ANSIBLE_VERSION_MISMATCH": "collections' requires_ansible is not looked at",
-	"CONNECTION_FACTS_MODULES":                noNetwork,
 	"DEFAULT_CACHE_PLUGIN_PATH":               noPython,
 	"DEFAULT_CALLBACK_PLUGIN_PATH":            noPython,
 	"DEFAULT_CLICONF_PLUGIN_PATH":             noNetwork,

@@ -73,7 +73,9 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 			t.MaxDiff = -1
 		}
 		t.FactModules = cfg.Strings("FACTS_MODULES")
+		t.NetworkFacts, _ = cfg.Get("CONNECTION_FACTS_MODULES").(*value.Dict)
 	}
+	t.NetworkOS = func() string { return it.connText(ctx, "ansible_network_os") }
 	if v, ok := it.connVar(ctx, "ansible_facts_modules"); ok {
 		t.FactModules = texts(v)
 	}
