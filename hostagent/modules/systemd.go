@@ -267,11 +267,12 @@ func (u *unit) enable() error {
 }
 
 // isEnabled is what `systemctl is-enabled` leads the module to think. Where
-// `show` already said it of the very unit, nothing is run.
+// `show` already said it of the very unit, nothing is run: these states are
+// those of unit files, which systemctl prefers to an init script of that name.
 func (u *unit) isEnabled() (bool, error) {
 	state, _ := u.status.Str("UnitFileState")
 	id, _ := u.status.Str("Id")
-	if u.args.Scope == "system" && !u.initd && u.args.Masked == nil && (id == u.name || id == u.name+".service") {
+	if u.args.Scope == "system" && u.args.Masked == nil && (id == u.name || id == u.name+".service") {
 		switch state {
 		case "enabled", "static":
 			return true, nil
