@@ -27,13 +27,13 @@ type Runner interface {
 
 // Env is what a sub-task may use on the host. It is made per sub-task.
 type Env struct {
-	Session string   // names the session: controller key and run
-	Staging string   // directory of this sub-task only, mode 0700, removed when it ends
-	Cache   string   // directory for what is kept between runs
-	Home    string   // home directory of the user
-	Cwd     string   // where a login would start (locally: the playbook's directory)
-	Environ []string // a login's environment, KEY=VALUE, without the task's own
-	Umask   int      // of a login; -1: the process's
+	Session string        // names the session: controller key and run
+	Staging func() string // directory of this sub-task only, mode 0700, emptied when it ends if it was asked for
+	Cache   string        // directory for what is kept between runs
+	Home    string        // home directory of the user
+	Cwd     string        // where a login would start (locally: the playbook's directory)
+	Environ []string      // a login's environment, KEY=VALUE, without the task's own
+	Umask   int           // of a login; -1: the process's
 	Log     *slog.Logger
 
 	// Layout lays the manifest's files out, once per distinct manifest, and

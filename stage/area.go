@@ -66,8 +66,9 @@ func (a *Area) Close() error {
 
 // Dir is the staging directory of one sub-task at a time, mode 0700.
 type Dir struct {
-	Path string
+	path string
 	area *Area
+	used bool // its path was given away
 }
 
 // Get returns an empty directory that no one else has.
@@ -86,26 +87,42 @@ func (a *Area) Get() (*Dir, error) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, fmt.Errorf("making a staging directory: %w", err)
 	}
-	return &Dir{Path: path, area: a}, nil
+	return &Dir{path: path, area: a}, nil
+}
+
+// Path is where it is. Who does not ask for it leaves nothing there, which
+// spares looking for it: most sub-tasks stage nothing.
+func (d *Dir) Path() string {
+	d.used = true
+	return d.path
 }
 
 // Put removes what the sub-task left and keeps the directory for the next one.
 // A directory that cannot be emptied, or that was replaced, is not used again.
 func (d *Dir) Put() {
-	entries, err := os.ReadDir(d.Path)
+	if !d.used {
+		d.area.give(d)
+		return
+	}
+	entries, err := os.ReadDir(d.path)
 	for _, e := range entries {
-		if rerr := os.RemoveAll(filepath.Join(d.Path, e.Name())); rerr != nil {
+		if rerr := os.RemoveAll(filepath.Join(d.path, e.Name())); rerr != nil {
 			err = rerr
 		}
 	}
-	st, serr := os.Lstat(d.Path)
+	st, serr := os.Lstat(d.path)
 	if err != nil || serr != nil || st.Mode() != os.ModeDir|0o700 {
-		_ = os.RemoveAll(d.Path)
+		_ = os.RemoveAll(d.path)
 		return
 	}
-	d.area.mu.Lock()
-	defer d.area.mu.Unlock()
-	d.area.free = append(d.area.free, d)
+	d.used = false
+	d.area.give(d)
+}
+
+func (a *Area) give(d *Dir) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.free = append(a.free, d)
 }
 
 // Create makes a new file in the directory: .source with suffix behind it, as
@@ -121,14 +138,14 @@ func (d *Dir) Create(suffix string) (*os.File, error) {
 	} else if name == "" || name == "." || name == ".." {
 		name = ".source"
 	}
-	f, err := createNew(filepath.Join(d.Path, name))
+	f, err := createNew(filepath.Join(d.Path(), name))
 	if !errors.Is(err, os.ErrExist) {
 		return f, err
 	}
 	if !whole {
-		return createNew(filepath.Join(d.Path, randomName()+suffix))
+		return createNew(filepath.Join(d.Path(), randomName()+suffix))
 	}
-	sub := filepath.Join(d.Path, randomName())
+	sub := filepath.Join(d.Path(), randomName())
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		return nil, fmt.Errorf("making a staging directory: %w", err)
 	}

@@ -181,26 +181,26 @@ func TestArea(t *testing.T) {
 			t.Fatalf("%q: %v", suffix, err)
 		}
 		f.Close()
-		if filepath.Dir(f.Name()) != d.Path {
+		if filepath.Dir(f.Name()) != d.Path() {
 			t.Errorf("%q: %s", suffix, f.Name())
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(d.Path, "x", "y"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(d.Path(), "x", "y"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	d.Put()
 	again, err := a.Get()
-	if err != nil || again.Path != d.Path {
+	if err != nil || again.Path() != d.Path() {
 		t.Fatalf("%v, %v", again, err)
 	}
-	if e, _ := os.ReadDir(again.Path); len(e) != 0 {
+	if e, _ := os.ReadDir(again.Path()); len(e) != 0 {
 		t.Errorf("%v was left", e)
 	}
-	if err := os.Chmod(again.Path, 0o755); err != nil {
+	if err := os.Chmod(again.Path(), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	again.Put()
-	if third, err := a.Get(); err != nil || third.Path == again.Path {
+	if third, err := a.Get(); err != nil || third.Path() == again.Path() {
 		t.Errorf("a directory others can read is used again: %v", err)
 	}
 

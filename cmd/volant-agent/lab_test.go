@@ -56,7 +56,7 @@ func (s *scripted) Run(ctx context.Context, env *hostagent.Env, t *wire.Task) (*
 		if err != nil {
 			return nil, err
 		}
-		return ok("path", path, "size", int64(len(b)), "staging", env.Staging)
+		return ok("path", path, "size", int64(len(b)), "staging", env.Staging())
 	case "big":
 		n, _ := t.Args.Lookup("n").(int64)
 		return ok("big", string(make([]byte, n)))

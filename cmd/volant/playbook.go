@@ -402,6 +402,6 @@ func (j *project) login(c connectOptions, b becomeOptions) *execute.Login {
 		n, _ := v.Value.(int64)
 		l.Timeout = time.Duration(n) * time.Second
 	}
-	l.Host, l.LocalUser = j.surroundings, userName()
+	l.Host, l.LocalUser = j.surroundings(), userName()
 	return l
 }

@@ -135,14 +135,21 @@ func (t *transports) Close() {
 	}
 }
 
-// surroundings fills in what bootstrap must know of this machine.
-func (j *project) surroundings(o *bootstrap.Options) {
-	o.HomeDir, o.LocalUser = j.home, userName()
-	o.AuthSock, _ = j.getenv("SSH_AUTH_SOCK")
-	o.Kerberos = j.kerberos()
-	o.Askpass, _ = os.Executable()
-	o.Ask = j.passphrases()
-	o.Told = func(text string) { j.display.Verbose(1, text) }
+// surroundings returns what fills in what bootstrap must know of this machine.
+// It is called for every task of every host, so the looking is done once.
+func (j *project) surroundings() func(*bootstrap.Options) {
+	of := sync.OnceValue(func() bootstrap.Options {
+		o := bootstrap.Options{HomeDir: j.home, LocalUser: userName(), Kerberos: j.kerberos(), Ask: j.passphrases()}
+		o.AuthSock, _ = j.getenv("SSH_AUTH_SOCK")
+		o.Askpass, _ = os.Executable()
+		o.Told = func(text string) { j.display.Verbose(1, text) }
+		return o
+	})
+	return func(o *bootstrap.Options) {
+		known := of()
+		o.HomeDir, o.LocalUser, o.Kerberos, o.Ask = known.HomeDir, known.LocalUser, known.Kerberos, known.Ask
+		o.AuthSock, o.Askpass, o.Told = known.AuthSock, known.Askpass, known.Told
+	}
 }
 
 // kerberos tells whether the user seems to have a ticket.

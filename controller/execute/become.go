@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -19,7 +20,7 @@ func (it *item) becomeOf(ctx context.Context, login string, within time.Duration
 	if !on {
 		return nil, nil
 	}
-	method := first(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo")
+	method := cmp.Or(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo")
 	b := &wire.Become{Method: builtin(method)}
 	o := becomeOptions{it: it, ctx: ctx, method: b.Method}
 	b.User = o.text("become_user", given(it.f.becomeUser))

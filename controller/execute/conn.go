@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"volant/bootstrap"
 	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
+	"volant/controller/template"
 	"volant/wire"
 	"volant/wire/value"
 )
@@ -29,6 +31,9 @@ func (it *item) connVar(ctx context.Context, names ...string) (any, bool) {
 		if !ok || v == nil {
 			continue
 		}
+		if c, ok := template.Constant(v); ok {
+			return c, true
+		}
 		out, _, err := it.scope(ctx, it.cv).Render(v)
 		if err == nil && out != nil && out != value.Omit {
 			return out, true
@@ -44,15 +49,6 @@ func (it *item) connText(ctx context.Context, names ...string) string {
 	return ""
 }
 
-func first(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // plugins are the connection plugins that we know; all that are not local are
 // reached by SSH and the agent.
 var remotePlugins = map[string]bool{
@@ -61,7 +57,7 @@ var remotePlugins = map[string]bool{
 
 // resolveConn decides how the item's host is reached.
 func (it *item) resolveConn(ctx context.Context) (*connection, error) {
-	c := &connection{plugin: first(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh")}
+	c := &connection{plugin: cmp.Or(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh")}
 	short := builtin(c.plugin)
 	if short == "local" {
 		c.local = true
@@ -113,10 +109,10 @@ const becomePatience = 2 * time.Second
 func (it *item) sshOptions(ctx context.Context, name string) (bootstrap.Options, error) {
 	login := &it.r.opt.Login
 	o := bootstrap.Options{
-		Host:           first(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name),
-		User:           first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser),
-		Password:       first(it.connText(ctx, "ansible_ssh_password", "ansible_ssh_pass", "ansible_password"), login.Password),
-		PrivateKeyFile: first(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), login.PrivateKey),
+		Host:           cmp.Or(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name),
+		User:           cmp.Or(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser),
+		Password:       cmp.Or(it.connText(ctx, "ansible_ssh_password", "ansible_ssh_pass", "ansible_password"), login.Password),
+		PrivateKeyFile: cmp.Or(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), login.PrivateKey),
 		Timeout:        login.Timeout,
 		Log:            it.r.opt.Log,
 	}
@@ -298,5 +294,5 @@ func (it *item) asyncDir() string {
 	if v, ok := it.connVar(context.Background(), "ansible_async_dir"); ok {
 		return text(v)
 	}
-	return first(it.r.opt.AsyncDir, "~/.ansible_async")
+	return cmp.Or(it.r.opt.AsyncDir, "~/.ansible_async")
 }

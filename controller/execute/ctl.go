@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // what the reference's modules compare
 	"encoding/hex"
@@ -32,7 +33,7 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 	if v, ok := it.connVar(ctx, "ansible_become"); ok {
 		become, _ = playbook.ToBool(v)
 	}
-	plugin := actions.Short(first(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh"))
+	plugin := actions.Short(cmp.Or(it.connText(ctx, "ansible_connection"), it.f.connection, "ssh"))
 	_, marked, _ := it.v.Lookup("inventory_hostname")
 	t := &actions.Task{
 		Action: it.action, Args: it.args.Dict, RawArgs: it.raw,
@@ -67,7 +68,7 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 			t.BecomeUser = b.User
 		}
 	}
-	t.RemoteUser = first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser)
+	t.RemoteUser = cmp.Or(it.connText(ctx, "ansible_ssh_user", "ansible_user"), it.f.remoteUser)
 	if cfg := it.r.opt.Config; cfg != nil {
 		if t.MaxDiff = int64(cfg.Int("MAX_FILE_SIZE_FOR_DIFF")); t.MaxDiff <= 0 {
 			t.MaxDiff = -1

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 )
 
@@ -59,7 +60,7 @@ func orNil(s string) any {
 }
 
 func connPlugin(ctx context.Context, it *item, f *fields) any {
-	return first(it.connText(ctx, "ansible_connection"), f.connection, "ssh")
+	return cmp.Or(it.connText(ctx, "ansible_connection"), f.connection, "ssh")
 }
 
 func connHost(ctx context.Context, it *item, _ *fields) any {
@@ -67,11 +68,11 @@ func connHost(ctx context.Context, it *item, _ *fields) any {
 	if it.delegate != "" {
 		name = it.r.hostNamed(it.delegate)
 	}
-	return first(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name)
+	return cmp.Or(it.connText(ctx, "ansible_ssh_host", "ansible_host"), name)
 }
 
 func connUser(ctx context.Context, it *item, f *fields) any {
-	return orNil(first(it.connText(ctx, "ansible_ssh_user", "ansible_user"), f.remoteUser))
+	return orNil(cmp.Or(it.connText(ctx, "ansible_ssh_user", "ansible_user"), f.remoteUser))
 }
 
 func connPort(ctx context.Context, it *item, f *fields) any {
@@ -85,7 +86,7 @@ func connPort(ctx context.Context, it *item, f *fields) any {
 }
 
 func connPassword(ctx context.Context, it *item, _ *fields) any {
-	return orNil(first(it.connText(ctx, "ansible_ssh_pass", "ansible_password"), it.r.opt.Login.Password))
+	return orNil(cmp.Or(it.connText(ctx, "ansible_ssh_pass", "ansible_password"), it.r.opt.Login.Password))
 }
 
 func connTimeout(ctx context.Context, it *item, _ *fields) any {
@@ -103,7 +104,7 @@ func connPipelining(ctx context.Context, it *item, _ *fields) any {
 }
 
 func connKey(ctx context.Context, it *item, _ *fields) any {
-	return orNil(first(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), it.r.opt.Login.PrivateKey))
+	return orNil(cmp.Or(it.connText(ctx, "ansible_ssh_private_key_file", "ansible_private_key_file"), it.r.opt.Login.PrivateKey))
 }
 
 func connShell(_ context.Context, it *item, _ *fields) any {

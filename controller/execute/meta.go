@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -129,7 +130,7 @@ func (b *batch) meta(ctx context.Context, step *compile.Step, h *host) (o *outco
 func (a metaAction) result(m *metaTask, ok, did bool) (res Dict, header string) {
 	name := m.step.Task.Meta()
 	words := strings.NewReplacer("HOST", m.h.name, "ROLE", roleName(m.step.Task))
-	msg := first(a.idle, name)
+	msg := cmp.Or(a.idle, name)
 	if did {
 		msg = a.done
 	}

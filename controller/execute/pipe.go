@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -47,7 +48,7 @@ type pipe struct {
 }
 
 func (p pipe) text(or string, names ...string) string {
-	return first(p.it.connText(p.ctx, names...), or)
+	return cmp.Or(p.it.connText(p.ctx, names...), or)
 }
 
 func (p pipe) words(name string) []string {
@@ -71,8 +72,8 @@ func (p pipe) container(program, extra, userFlag string) []string {
 func (it *item) pipeOptions(ctx context.Context, plugin, name string) (bootstrap.Options, error) {
 	var bad firstError
 	p := pipe{it: it, ctx: ctx, bad: &bad,
-		host: first(it.connText(ctx, "ansible_"+plugin+"_host", "ansible_host"), name),
-		user: first(it.connText(ctx, "ansible_"+plugin+"_user", "ansible_user"), it.f.remoteUser)}
+		host: cmp.Or(it.connText(ctx, "ansible_"+plugin+"_host", "ansible_host"), name),
+		user: cmp.Or(it.connText(ctx, "ansible_"+plugin+"_user", "ansible_user"), it.f.remoteUser)}
 	o := bootstrap.Options{Host: plugin + ":" + p.host, User: p.user, Timeout: it.r.opt.Login.Timeout, Log: it.r.opt.Log}
 	o.Command = pipePlugins[plugin](p)
 	if len(o.Command) == 0 || strings.TrimSpace(o.Command[0]) == "" {

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,6 +88,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	if job {
 		t.Async = int64(h.f.async)
 		t.JobID = jobID()
+		t.Options.Dict = t.Options.Clone()
 		if dir, ok := h.connVar(ctx, "ansible_async_dir"); ok {
 			t.Options.Dict.Set("async_dir", dir)
 		} else {
@@ -132,27 +134,14 @@ func (h *remote) resolve(name string) (*union.Module, error) {
 
 func (h *item) unionScope() union.Scope { return h.r.opt.Names.Scope(h.collections()) }
 
-// options are the reference's _ansible_ arguments of a module.
+// options are the reference's _ansible_ arguments of a module. They are shared
+// between hosts and not to be changed.
 func (h *remote) options(ctx context.Context, name string) *value.Dict {
-	d := value.DictOf(
-		"verbosity", int64(h.r.opt.Verbosity), "no_log", h.f.noLog, "version", union.CoreVersion, "module_name", name,
-		"shell_executable", h.r.shell(), "keep_remote_files", false, "remote_tmp", "~/.ansible/tmp",
-		"ignore_unknown_opts", false,
-	)
-	if c := h.r.opt.Config; c != nil {
-		d.Set("syslog_facility", c.String("DEFAULT_SYSLOG_FACILITY"))
-		d.Set("selinux_special_fs", value.Strings(c.Strings("DEFAULT_SELINUX_SPECIAL_FS")...))
-		if h.quiet(ctx) {
-			d.Set("no_log", true)
-		}
-		if s := first(h.connText(ctx, "ansible_target_log_info"), c.String("TARGET_LOG_INFO")); s != "" {
-			d.Set("target_log_info", s)
-		}
-		if c.Bool("DEFAULT_DEBUG") {
-			d.Set("debug", true)
-		}
+	k := moduleOptions{name: name, noLog: h.f.noLog || h.r.opt.Config != nil && h.quiet(ctx)}
+	if h.r.opt.Config != nil {
+		k.logInfo = cmp.Or(h.connText(ctx, "ansible_target_log_info"), h.r.opt.Config.String("TARGET_LOG_INFO"))
 	}
-	return d
+	return h.r.moduleOptions.of(k, h.r)
 }
 
 // quiet tells whether modules leave nothing of their arguments in the log of
@@ -170,7 +159,7 @@ func (r *Runner) shell() string {
 	if r.opt.Config == nil {
 		return "/bin/sh"
 	}
-	return first(r.opt.Config.String("DEFAULT_EXECUTABLE"), "/bin/sh")
+	return cmp.Or(r.opt.Config.String("DEFAULT_EXECUTABLE"), "/bin/sh")
 }
 
 // send runs a sub-task on the host the item works on.

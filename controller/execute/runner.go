@@ -29,18 +29,19 @@ const (
 
 // Runner runs the plays of one command.
 type Runner struct {
-	opt         Options
-	stats       *events.Stats
-	failed      map[string]bool // of the play before, carried over
-	unreachable map[string]bool
-	startDone   bool
-	options     pluginOptions
-	hashes      hashes            // of controller files
-	seqs        map[string]uint32 // tasks of the run on each host so far
-	plays       uint32
-	muted       bool     // what happens was shown before
-	met         sync.Map // hosts something was sent for
-	caught      sync.Map // hosts of which agents know nothing that the journal does not
+	opt           Options
+	stats         *events.Stats
+	failed        map[string]bool // of the play before, carried over
+	unreachable   map[string]bool
+	startDone     bool
+	options       pluginOptions
+	moduleOptions madeOptions
+	hashes        hashes            // of controller files
+	seqs          map[string]uint32 // tasks of the run on each host so far
+	plays         uint32
+	muted         bool     // what happens was shown before
+	met           sync.Map // hosts something was sent for
+	caught        sync.Map // hosts of which agents know nothing that the journal does not
 }
 
 // New returns a Runner.

@@ -22,13 +22,27 @@ func (s *Scope) Render(v any) (out any, marked bool, err error) {
 	return out, marked, err
 }
 
-// final renders and finalises an operator-written value.
-func (s *Scope) final(v any) (any, error) {
+// Constant is what v renders to in every scope: numbers, truths and text that
+// is no template. false for all others.
+func Constant(v any) (out any, ok bool) {
 	switch v := v.(type) {
 	case *value.Template:
-		if !possiblyTemplate(v.Text) {
-			return v.Text, nil
-		}
+		return v.Text, !possiblyTemplate(v.Text)
+	case bool, int64, float64, string:
+		return v, true
+	}
+	return nil, false
+}
+
+// final renders and finalises an operator-written value.
+func (s *Scope) final(v any) (any, error) {
+	if c, ok := Constant(v); ok {
+		return c, nil
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case *value.Template:
 		r, err := s.Template(v)
 		if err != nil {
 			return nil, err
@@ -65,8 +79,6 @@ func (s *Scope) final(v any) (any, error) {
 			out.Set(k, r)
 		}
 		return out, nil
-	case nil, bool, int64, float64, string:
-		return v, nil
 	case *Facts:
 		s.mark = true
 		return s.final(v.Dict)

@@ -60,14 +60,14 @@ type Env struct {
 	NoLog   bool
 	Version string // ansible-core's, such as "2.19.12"
 
-	Environ         []string // the sub-task's environment, KEY=VALUE: login's plus the task's
-	Cwd             string   // working directory; empty: the process's
-	Umask           int      // -1: the process's
-	Tmpdir          string   // the sub-task's staging directory
-	ShellExecutable string   // "/bin/sh" when empty
-	IgnoreUnknown   bool     // unknown arguments are ignored
-	Cache           string   // private directory of this user's, kept between tasks; empty: there is none
-	Python          string   // interpreter that a hand-back would use, when known
+	Environ         []string      // the sub-task's environment, KEY=VALUE: login's plus the task's
+	Cwd             string        // working directory; empty: the process's
+	Umask           int           // -1: the process's
+	Tmpdir          func() string // the sub-task's staging directory; nil: the system's for temporary files
+	ShellExecutable string        // "/bin/sh" when empty
+	IgnoreUnknown   bool          // unknown arguments are ignored
+	Cache           string        // private directory of this user's, kept between tasks; empty: there is none
+	Python          string        // interpreter that a hand-back would use, when known
 
 	Now func() time.Time // nil: time.Now
 	// Output receives pieces of a command's output (stream 1 or 2) while it
@@ -114,4 +114,12 @@ func (e *Env) p(path string) string {
 		return path
 	}
 	return e.Cwd + "/" + path
+}
+
+// tmpdir is where the module may put temporary files.
+func (e *Env) tmpdir() string {
+	if e.Tmpdir == nil {
+		return ""
+	}
+	return e.Tmpdir()
 }

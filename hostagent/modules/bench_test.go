@@ -40,7 +40,7 @@ func BenchmarkNatives(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			before := cpuTime()
 			for b.Loop() {
-				env := &Env{Name: c.module, Umask: 0o22, Environ: os.Environ(), Cwd: dir, Tmpdir: dir, Python: "/usr/bin/python3"}
+				env := &Env{Name: c.module, Umask: 0o22, Environ: os.Environ(), Cwd: dir, Tmpdir: given(dir), Python: "/usr/bin/python3"}
 				if _, err := Table[c.module](context.Background(), env, c.args.Clone()); err != nil {
 					b.Skip(err)
 				}

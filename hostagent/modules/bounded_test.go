@@ -37,7 +37,7 @@ func TestLargeFilesAreLeftToPython(t *testing.T) {
 				t.Helper()
 				var was, is runtime.MemStats
 				runtime.ReadMemStats(&was)
-				res, err := Table[module](t.Context(), &Env{Name: module, Check: module != "async_status", Version: "2.19.12", Environ: os.Environ(), Cwd: dir, Umask: -1, Tmpdir: dir}, args)
+				res, err := Table[module](t.Context(), &Env{Name: module, Check: module != "async_status", Version: "2.19.12", Environ: os.Environ(), Cwd: dir, Umask: -1, Tmpdir: given(dir)}, args)
 				runtime.ReadMemStats(&is)
 				var h *HandBack
 				if !errors.As(err, &h) {

@@ -94,7 +94,7 @@ func (d *differ) run(t *testing.T, native bool, module string, args *value.Dict,
 	defer cancel()
 	tmp := t.TempDir()
 	if native {
-		env := &Env{Name: module, Check: check, Diff: !d.noDiff, Version: "2.19.12", Environ: d.env, Cwd: d.dir, Umask: 0o22, Tmpdir: tmp, Python: cmp2.Or(d.python, d.core.Python)}
+		env := &Env{Name: module, Check: check, Diff: !d.noDiff, Version: "2.19.12", Environ: d.env, Cwd: d.dir, Umask: 0o22, Tmpdir: given(tmp), Python: cmp2.Or(d.python, d.core.Python)}
 		res, err := Table[module](ctx, env, args)
 		if err != nil {
 			return value.DictOf("error", err)

@@ -59,9 +59,10 @@ func (c *call) install(ctx context.Context, e *edited) error {
 	return c.put(&placement{
 		content: e.content, dest: realpath(c.p(e.path)), unsafe: e.unsafe,
 		temp: func() (*os.File, error) {
-			f, err := os.CreateTemp(c.Tmpdir, "tmp")
+			dir := c.tmpdir()
+			f, err := os.CreateTemp(dir, "tmp")
 			if err != nil {
-				return nil, raise(asOSError(err, c.Tmpdir, false).Error())
+				return nil, raise(asOSError(err, dir, false).Error())
 			}
 			return f, nil
 		},

@@ -270,7 +270,7 @@ func (d *download) fetch() (Result, error) {
 		}
 		d.dest = pyJoin(d.dest, name)
 	}
-	tmp, err := tempFileIn(d.Tmpdir, "tmp", "")
+	tmp, err := tempFileIn(d.tmpdir(), "tmp", "")
 	if err != nil {
 		return nil, handBack("a temporary file: %v", err)
 	}

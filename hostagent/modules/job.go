@@ -102,19 +102,19 @@ func (s *jobSpec) start(henv *hostagent.Env, t *wire.Task) error {
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		return err
 	}
-	files, err := os.ReadDir(henv.Staging)
+	files, err := os.ReadDir(henv.Staging())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, f := range files {
-		if err := moveFile(filepath.Join(henv.Staging, f.Name()), filepath.Join(s.Dir, f.Name())); err != nil {
+		if err := moveFile(filepath.Join(henv.Staging(), f.Name()), filepath.Join(s.Dir, f.Name())); err != nil {
 			return err
 		}
 	}
 	job := *t
 	job.Async = 0
 	if t.Args.Dict != nil {
-		job.Args.Dict, _ = moved(t.Args.Dict, henv.Staging, s.Dir).(*value.Dict)
+		job.Args.Dict, _ = moved(t.Args.Dict, henv.Staging(), s.Dir).(*value.Dict)
 	}
 	if s.Task, err = frame.Marshal(&job); err != nil {
 		return err

@@ -68,7 +68,7 @@ func TestJob(t *testing.T) {
 	src := "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\n" +
 		"m = AnsibleModule({'src': {}})\nm.exit_json(changed=True, content=open(m.params['src']).read())\n"
 	t.Run("native, with staged file", func(t *testing.T) {
-		staged := filepath.Join(rig.env.Staging, "source")
+		staged := filepath.Join(rig.env.Staging(), "source")
 		must(t, os.WriteFile(staged, []byte("text"), 0o600))
 		dest := filepath.Join(t.TempDir(), "f")
 		d := jobEnd(t, startTestJob(t, rig, rig.task(t, "copy", "", value.DictOf("src", staged, "dest", dest)), t.TempDir(), 30))
@@ -80,7 +80,7 @@ func TestJob(t *testing.T) {
 		}
 	})
 	t.Run("python, with staged file", func(t *testing.T) {
-		staged := filepath.Join(rig.env.Staging, "source")
+		staged := filepath.Join(rig.env.Staging(), "source")
 		must(t, os.WriteFile(staged, []byte("text"), 0o600))
 		d := jobEnd(t, startTestJob(t, rig, rig.task(t, "mine", src, value.DictOf("src", staged)), t.TempDir(), 30))
 		if s, _ := d.Str("content"); s != "text" {

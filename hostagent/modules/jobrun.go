@@ -111,7 +111,7 @@ func (s *jobSpec) run(ctx context.Context, t *wire.Task, log *slog.Logger) error
 	defer r.Close()
 	var group atomic.Int64
 	henv := &hostagent.Env{
-		Session: "job", Staging: s.Dir, Cache: s.Cache, Home: s.Home, Cwd: s.Cwd, Environ: s.Environ, Umask: s.Umask, Log: log,
+		Session: "job", Staging: func() string { return s.Dir }, Cache: s.Cache, Home: s.Home, Cwd: s.Cwd, Environ: s.Environ, Umask: s.Umask, Log: log,
 		Layout: func(_ context.Context, m stage.Hash) (string, error) {
 			if dir, ok := s.Layouts[wire.Hash(m).String()]; ok {
 				return dir, nil

@@ -23,7 +23,7 @@ func alone(t *testing.T, module, dir string, programs map[string]string, args *v
 		must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755))
 	}
 	environ := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TMPDIR="+dir, "HOME=/nonexistent")
-	env := &Env{Name: module, Version: "2.19.12", Environ: environ, Cwd: dir, Umask: -1, Tmpdir: dir}
+	env := &Env{Name: module, Version: "2.19.12", Environ: environ, Cwd: dir, Umask: -1, Tmpdir: given(dir)}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	return Table[module](ctx, env, args)

@@ -21,7 +21,7 @@ func rawModule(ctx context.Context, env *Env, args *value.Dict) (Result, error) 
 		path, ok := value.Text(v)
 		if ok && name != "" && name != "_raw_params" && name != "executable" {
 			line = strings.ReplaceAll(line, name, path)
-			if env.Tmpdir != "" && strings.HasPrefix(path, env.Tmpdir+"/") { // staged: a script to run
+			if dir := env.tmpdir(); dir != "" && strings.HasPrefix(path, dir+"/") { // staged: a script to run
 				if err := os.Chmod(path, 0o700); err != nil {
 					return nil, fmt.Errorf("making a staged file executable: %w", err)
 				}

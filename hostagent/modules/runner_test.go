@@ -32,7 +32,7 @@ func newRunnerRig(t *testing.T, opt RunnerOptions) *runnerRig {
 	rig.core.Base(t, base)
 	rig.dirs[stage.Hash{1}] = base
 	rig.env = &hostagent.Env{
-		Staging: t.TempDir(), Cache: t.TempDir(), Cwd: t.TempDir(), Environ: os.Environ(), Umask: 0o22,
+		Staging: given(t.TempDir()), Cache: t.TempDir(), Cwd: t.TempDir(), Environ: os.Environ(), Umask: 0o22,
 		Layout: func(_ context.Context, h stage.Hash) (string, error) { return rig.dirs[h], nil },
 	}
 	return rig
@@ -110,3 +110,6 @@ func TestRunnerDiscovers(t *testing.T) {
 		t.Error(value.Repr(out.Result.Dict))
 	}
 }
+
+// given is a staging directory that is a known one.
+func given(dir string) func() string { return func() string { return dir } }

@@ -49,7 +49,7 @@ func (r *runner) runPython(ctx context.Context, henv *hostagent.Env, t *wire.Tas
 	req := &python.Request{
 		Name: builtin(t.Module), FQN: t.Python.FQN, File: t.Python.File, Style: int(t.Python.Style), Args: internalArgs(henv, t, args),
 		Interpreter: interp, BaseDir: base, BaseHash: t.Python.Base.String(), ExtraDir: extra,
-		Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, TempDir: henv.Staging, MaxFiles: t.Python.NoFile,
+		Environ: environ, Cwd: henv.Cwd, Umask: henv.Umask, TempDir: henv.Staging(), MaxFiles: t.Python.NoFile,
 	}
 	out, err := r.python(henv).Run(ctx, req, henv.Forked, nil)
 	if err != nil {
@@ -104,7 +104,7 @@ func internalArgs(henv *hostagent.Env, t *wire.Task, args *value.Dict) *value.Di
 	}
 	full.Set("_ansible_check_mode", t.Check)
 	full.Set("_ansible_diff", t.Diff)
-	full.Set("_ansible_tmpdir", henv.Staging)
+	full.Set("_ansible_tmpdir", henv.Staging())
 	for _, k := range []string{"no_log", "debug", "keep_remote_files"} {
 		if !full.Has("_ansible_" + k) {
 			full.Set("_ansible_"+k, false)

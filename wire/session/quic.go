@@ -40,7 +40,7 @@ type Endpoint struct {
 func NewEndpoint(udp *net.UDPConn, id *Identity) *Endpoint {
 	_ = udp.SetReadBuffer(wantBuffer) // best effort: less only costs speed
 	_ = udp.SetWriteBuffer(wantBuffer)
-	e := newEndpoint(udp, id)
+	e := newEndpoint(socket{udp}, id)
 	e.buffer = receiveBuffer(udp)
 	return e
 }

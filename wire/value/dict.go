@@ -62,10 +62,10 @@ func Hashable(v any) bool {
 
 // hashKey maps a key to a comparable Go value such that keys equal in Python
 // map to equal values.
-func hashKey(k any) any {
-	switch k := k.(type) {
+func hashKey(key any) any {
+	switch k := key.(type) {
 	case string:
-		return k
+		return key // as it came: no other allocation
 	case *Template:
 		return k.Text
 	case Markup:
@@ -81,7 +81,7 @@ func hashKey(k any) any {
 		if k == math.Trunc(k) && math.Abs(k) < 1<<63 {
 			return int64(k)
 		}
-		return k
+		return key
 	case *big.Int:
 		if k.IsInt64() {
 			return k.Int64()
@@ -114,7 +114,7 @@ func hashKey(k any) any {
 	case *List, *Dict, *Set:
 		return nil // callers check Hashable where user data can reach
 	}
-	return k
+	return key
 }
 
 func (d *Dict) find(key any) int {
