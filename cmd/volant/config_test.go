@@ -34,29 +34,36 @@ func TestConfigBesideTheReference(t *testing.T) {
 	for _, line := range []string{"list -t all", "dump -t all", "init -t all", "init --format vars -t all", "validate -t all"} {
 		t.Run(line, func(t *testing.T) {
 			args := strings.Fields(line)
-			ref := exec.CommandContext(t.Context(), python, append([]string{filepath.Join(filepath.Dir(python), "ansible-config")}, args...)...)
-			ref.Dir = dir
-			ref.Env = append(ref.Env, "PATH="+os.Getenv("PATH"), "LC_ALL=C.UTF-8")
-			for k, v := range env {
-				ref.Env = append(ref.Env, k+"="+v)
-			}
-			var refErr bytes.Buffer
-			ref.Stderr = &refErr
-			want, err := ref.Output()
-			if err != nil && ref.ProcessState == nil {
-				t.Fatal(err)
-			}
+			want, refErr, refCode := reference(t, python, "ansible-config", dir, env, args)
 			var out, errs bytes.Buffer
 			p := &process{name: "ansible-config", command: "config", find: find, stdout: &out, stderr: &errs, dir: dir, home: dir,
 				getenv: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}
 			code := p.code(context.Background(), configMain(context.Background(), p, args))
-			if code != ref.ProcessState.ExitCode() || errs.String() != refErr.String() {
-				t.Errorf("%d %q\nwant %d %q", code, errs.String(), ref.ProcessState.ExitCode(), refErr.String())
+			if code != refCode || errs.String() != refErr {
+				t.Errorf("%d %q\nwant %d %q", code, errs.String(), refCode, refErr)
 			}
-			a, b := localTmp.ReplaceAllString(string(want), "TMP"), localTmp.ReplaceAllString(out.String(), "TMP")
+			a, b := localTmp.ReplaceAllString(want, "TMP"), localTmp.ReplaceAllString(out.String(), "TMP")
 			if a != b {
 				t.Errorf("(-want +got)\n%s", cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
 			}
 		})
 	}
+}
+
+// reference runs a command of the ansible-core whose Python that is, in dir and
+// with an environment, and gives what it wrote and its code.
+func reference(t *testing.T, python, command, dir string, env map[string]string, args []string) (stdout, stderr string, code int) {
+	t.Helper()
+	ref := exec.CommandContext(t.Context(), python, append([]string{filepath.Join(filepath.Dir(python), command)}, args...)...)
+	ref.Dir = dir
+	ref.Env = append(ref.Env, "PATH="+os.Getenv("PATH"), "LC_ALL=C.UTF-8")
+	for k, v := range env {
+		ref.Env = append(ref.Env, k+"="+v)
+	}
+	var out, errs bytes.Buffer
+	ref.Stdout, ref.Stderr = &out, &errs
+	if err := ref.Run(); err != nil && ref.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), ref.ProcessState.ExitCode()
 }

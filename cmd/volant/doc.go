@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"volant/actions"
+	"volant/controller/events"
+	"volant/controller/fault"
 	"volant/controller/plugindoc"
 	"volant/wire/value"
 )
@@ -19,36 +22,17 @@ type docOptions struct {
 	verbosityOptions
 	ModulePath     []string `short:"M" sep:"none" help:"Directories of modules, before the others."`
 	PlaybookDir    string   `help:"Directory that stands for the playbook's: its library, filter_plugins and so on are looked at, too."`
-	Type           string   `short:"t" default:"module" help:"Type of the plugin. The types role and keyword are not supported."`
+	Type           string   `short:"t" default:"module" help:"Type of the plugin; also role and keyword."`
 	JSON           bool     `short:"j" help:"As JSON."`
 	Snippet        bool     `short:"s" help:"Show a snippet for a playbook (inventory, lookup, module)."`
-	RolesPath      []string `short:"r" sep:"none" help:"Not supported: directories of roles."`
-	EntryPoint     string   `short:"e" help:"Not supported: the entry point of roles to show."`
-	MetadataDump   bool     `help:"Not supported: everything of every type as JSON."`
-	NoFailOnErrors bool     `name:"no-fail-on-errors" help:"Not supported: errors in the JSON of --metadata-dump."`
-	List           bool     `short:"l" help:"List plugins with what they do; an argument is a namespace or collection."`
+	RolesPath      []string `short:"r" sep:"none" help:"Directories of roles, before the configured ones."`
+	EntryPoint     string   `short:"e" help:"Only that entry point of roles."`
+	MetadataDump   bool     `help:"Everything of every type as JSON."`
+	NoFailOnErrors bool     `name:"no-fail-on-errors" help:"With --metadata-dump: errors stand in the JSON and do not end it."`
+	List           bool     `short:"l" help:"List plugins with what they do; arguments are collections."`
 	ListFiles      bool     `short:"F" name:"list_files" aliases:"list-files" help:"List plugins with their files."`
 	Version        bool     `help:"Show the version."`
 	Plugin         []string `arg:"" optional:"" help:"Modules or plugins."`
-}
-
-// unsupported refuses what ansible-doc has and this has not.
-func (o *docOptions) unsupported() error {
-	for _, u := range []struct {
-		given bool
-		name  string
-	}{
-		{len(o.RolesPath) > 0, "--roles-path"},
-		{o.EntryPoint != "", "--entry-point"},
-		{o.MetadataDump, "--metadata-dump"},
-		{o.NoFailOnErrors, "--no-fail-on-errors"},
-		{o.Type == "role" || o.Type == "keyword", "--type " + o.Type},
-	} {
-		if u.given {
-			return optionsError("%s is not supported.", u.name)
-		}
-	}
-	return nil
 }
 
 func docMain(ctx context.Context, p *process, args []string) error {
@@ -61,15 +45,16 @@ func docMain(ctx context.Context, p *process, args []string) error {
 		return err
 	}
 	j.greet()
-	if err := opt.unsupported(); err != nil {
-		return err
-	}
 	lib, err := j.docLibrary(opt.ModulePath...)
 	switch {
 	case err != nil:
 		return err
 	case lib == nil:
 		return plainError("There is no ansible-core here, and so no documentation. `volant setup` installs one.")
+	}
+	lib.Warn = func(text string) { j.display.Note("%s", text) }
+	lib.Deprecated = func(collection, text, version, date string) {
+		j.display.Deprecate(events.Deprecation{Msg: text, Collection: collection, Version: version, Date: date})
 	}
 	if dir := cmp.Or(opt.PlaybookDir, j.config.String("PLAYBOOK_DIR")); dir != "" {
 		lib.Dirs = append(lib.Dirs, j.absolute(dir))
@@ -80,7 +65,19 @@ func docMain(ctx context.Context, p *process, args []string) error {
 		}
 	}
 	d := &docReport{project: j, lib: lib, opt: &opt, look: j.docLook(lib.Union.Core().Version)}
-	if opt.List || opt.ListFiles {
+	listing := opt.List || opt.ListFiles
+	switch {
+	case opt.MetadataDump:
+		return d.dump()
+	case !listing && len(opt.Plugin) == 0:
+		return optionsError("Missing name(s), incorrect options passed for detailed documentation.")
+	case opt.Type == "keyword":
+		return d.keywords(ctx, listing)
+	case opt.Type == "role" && listing:
+		return d.listRoles(ctx)
+	case opt.Type == "role":
+		return d.showRoles(ctx)
+	case listing:
 		return d.list(ctx)
 	}
 	return d.show(ctx)
@@ -126,28 +123,32 @@ func (j *project) docLook(version string) *plugindoc.Look {
 	}
 }
 
+// collectionPattern is the name of a collection.
+var collectionPattern = regexp.MustCompile(`^[A-Za-z_]\w*\.[A-Za-z_]\w*$`)
+
+// json shows a document for a program.
+func (d *docReport) json(v *value.Dict) { d.display.Print(indentedJSON(v, jsonStyle{ascii: true}), "") }
+
 func (d *docReport) list(ctx context.Context) error {
-	filter := ""
-	switch len(d.opt.Plugin) {
-	case 0:
-	case 1:
-		if filter = d.opt.Plugin[0]; strings.Count(filter, ".") > 1 {
-			return plainError("Invalid collection name (must be of the form namespace.collection): %s", filter)
+	for _, name := range d.opt.Plugin {
+		if !collectionPattern.MatchString(name) {
+			return plainError("Invalid collection name (must be of the form namespace.collection): %s", name)
 		}
-	default:
-		return optionsError("Only a single collection filter is supported.")
+		if !slices.Contains([]string{"ansible.builtin", "ansible.legacy"}, name) && d.lib.Union.CollectionDir(name) == "" {
+			return fault.New(fault.Generic, value.Pos{}, "Cannot use supplied collection '%s'.", name).
+				Because(fmt.Errorf("unable to locate collection %s", name))
+		}
 	}
-	entries := d.lib.List(d.opt.Type, filter, !d.opt.ListFiles)
+	entries := d.lib.List(d.opt.Type, d.opt.Plugin, !d.opt.ListFiles)
 	if d.opt.JSON {
 		out := value.NewDict(len(entries))
 		for _, e := range entries {
 			out.Set(e.Name, map[bool]string{true: e.File, false: e.Summary}[d.opt.ListFiles])
 		}
-		d.display.Print(indentedJSON(out, jsonStyle{}), "")
+		d.json(out)
 		return nil
 	}
 	if len(entries) == 0 {
-		d.display.Note("No plugins found.")
 		return nil
 	}
 	width := 0
@@ -157,7 +158,7 @@ func (d *docReport) list(ctx context.Context) error {
 	limit := d.look.Columns - width - 5
 	var lines, gone []string
 	for _, e := range entries {
-		text := e.File
+		text := cmp.Or(e.File, "None")
 		if !d.opt.ListFiles {
 			if text = d.look.Markup(e.Summary); len([]rune(text)) > limit {
 				text = string([]rune(text)[:limit]) + "..."
@@ -182,9 +183,6 @@ func (d *docReport) list(ctx context.Context) error {
 }
 
 func (d *docReport) show(ctx context.Context) error {
-	if len(d.opt.Plugin) == 0 {
-		return optionsError("Missing name(s), incorrect options passed for detailed documentation.")
-	}
 	all := value.NewDict(0)
 	var text []string
 	for _, name := range d.opt.Plugin {
@@ -203,7 +201,7 @@ func (d *docReport) show(ctx context.Context) error {
 		case d.opt.Snippet && !slices.Contains(plugindoc.SnippetTypes, d.opt.Type):
 			return plainError("Snippets are only available for the following plugin types: %s", strings.Join(plugindoc.SnippetTypes, ", "))
 		case d.opt.Snippet:
-			s, err := doc.Snippet(d.look)
+			s, err := doc.Snippet(d.look, name)
 			if err != nil {
 				d.display.Note("Unable to construct a snippet for '%s': %s", name, err)
 				continue
@@ -218,7 +216,7 @@ func (d *docReport) show(ctx context.Context) error {
 		}
 	}
 	if d.opt.JSON {
-		d.display.Print(indentedJSON(all, jsonStyle{}), "")
+		d.json(all)
 		return nil
 	}
 	if len(text) == 0 {

@@ -15,6 +15,11 @@ const (
 	Class // loop_control
 )
 
+// String is the reference's word for the kind.
+func (k Kind) String() string {
+	return [...]string{"string", "int", "float", "bool", "percent", "list", "dict", "class"}[k]
+}
+
 // Keyword names one keyword of a play, block, role, task or handler.
 type Keyword uint8
 

@@ -9,6 +9,10 @@ import (
 type Row struct {
 	Name string
 	On   []string // "play", "block", "task", "handler", "role", "include_role", "import_playbook", "role metadata", "loop_control"
+	// Type is the reference's word for what it holds: "string", "list", "bool", ...
+	Type string
+	// Static values are never rendered.
+	Static bool
 	// Differs is what is not as in the reference, "" when nothing.
 	Differs string
 }
@@ -34,7 +38,7 @@ func Rows() []Row {
 		if k == LoopWith {
 			continue
 		}
-		r := Row{Name: k.String(), Differs: differs[k]}
+		r := Row{Name: k.String(), Type: k.Spec().Kind.String(), Static: k.Spec().Static, Differs: differs[k]}
 		for _, c := range classes {
 			if slices.Contains(c.of.order, k) {
 				r.On = append(r.On, c.name)

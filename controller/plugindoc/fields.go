@@ -12,8 +12,9 @@ import (
 // maxNesting bounds options within options.
 const maxNesting = 32
 
-// fields writes options or return values, sorted by name.
-func (p *page) fields(fields *value.Dict, indent string, returns bool, base string) error {
+// fields writes options or return values, sorted by name. man leaves out when
+// they were added.
+func (p *page) fields(fields *value.Dict, indent string, returns bool, base string, man bool) error {
 	if len(indent) > len(optionIndent)+2*maxNesting {
 		return fmt.Errorf("options are nested too deeply")
 	}
@@ -22,7 +23,7 @@ func (p *page) fields(fields *value.Dict, indent string, returns bool, base stri
 		if !ok {
 			return fmt.Errorf("%s is no mapping", name)
 		}
-		if err := p.field(name, d.Clone(), indent, returns, base); err != nil {
+		if err := p.field(name, d.Clone(), indent, returns, base, man); err != nil {
 			return err
 		}
 	}
@@ -44,7 +45,7 @@ func take(d *value.Dict, key string) any {
 	return v
 }
 
-func (p *page) field(name string, d *value.Dict, indent string, returns bool, base string) error {
+func (p *page) field(name string, d *value.Dict, indent string, returns bool, base string, man bool) error {
 	required := false
 	if d.Has("required") {
 		v := take(d, "required")
@@ -98,8 +99,9 @@ func (p *page) field(name string, d *value.Dict, indent string, returns bool, ba
 	}
 	p.setVia(d, indent)
 	added := ""
-	if d.Has("version_added") && p.Verbose {
-		added = addedIn(d)
+	if v := d.Lookup("version_added"); value.Truth(v) && !man {
+		of, _ := d.Str("version_added_collection")
+		added = addedIn(value.Str(v), of)
 	}
 	d.Delete("version_added")
 	d.Delete("version_added_collection")
@@ -122,7 +124,7 @@ func (p *page) field(name string, d *value.Dict, indent string, returns bool, ba
 		if s.data == nil {
 			continue
 		}
-		if err := p.fields(s.data, indent+"  ", returns, indent); err != nil {
+		if err := p.fields(s.data, indent+"  ", returns, indent, false); err != nil {
 			return err
 		}
 	}
@@ -146,7 +148,7 @@ func (p *page) setVia(d *value.Dict, indent string) {
 			}
 			m = m.Clone()
 			if p.Verbose && m.Has("version_added") {
-				m.Set("added_in", addedIn(m))
+				m.Set("added_in", addedIn(value.Str(m.Lookup("version_added")), "ansible-core"))
 			}
 			for _, ignored := range append([]string{p.kind}, notShown[:10]...) {
 				m.Delete(ignored)

@@ -138,6 +138,8 @@ func (l *Library) fragmentFile(name string) (file, collection string) {
 	dir := filepath.Join(l.Union.Core().Path, "plugins", "doc_fragments")
 	collection = "ansible.builtin"
 	if ns := strings.SplitN(name, ".", 3); len(ns) == 3 {
+		name = l.routed("doc_fragments", name)
+		ns = strings.SplitN(name, ".", 3)
 		collection = ns[0] + "." + ns[1]
 		root := l.Union.CollectionDir(collection)
 		if root == "" {

@@ -1,6 +1,7 @@
 package plugindoc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +31,12 @@ type Library struct {
 	Collections []string
 	// HasAction reports whether an action plugin stands before a module.
 	HasAction func(name string) bool
+	// Warn and Deprecated take what is said of names that are looked up; nil
+	// drops it. version and date are when the name goes, one of them "".
+	Warn       func(text string)
+	Deprecated func(collection, text, version, date string)
+
+	routing map[string]*value.Dict // by file
 }
 
 // Doc is everything known of one plugin.
@@ -53,6 +60,16 @@ type plugin struct{ name, file, collection string }
 // Load reads the documentation of a plugin. The error wraps ErrNotFound when
 // there is none of that name.
 func (l *Library) Load(kind, name string) (*Doc, error) {
+	d, err := l.load(kind, name)
+	if err != nil {
+		if own := l.jinjaDoc(kind, name); own != nil {
+			return own, nil
+		}
+	}
+	return d, err
+}
+
+func (l *Library) load(kind, name string) (*Doc, error) {
 	p, err := l.find(kind, name)
 	if err != nil {
 		return nil, err
@@ -63,9 +80,12 @@ func (l *Library) Load(kind, name string) (*Doc, error) {
 			return nil, fmt.Errorf("%s cannot contain DOCUMENTATION nor does it have a companion documentation file", name)
 		}
 	}
+	unreadable := func(err error) error {
+		return fmt.Errorf("%s plugin '%s' did not contain a DOCUMENTATION attribute in '%s': %w", kind, name, file, err)
+	}
 	parts, err := read(file)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	if parts.doc == nil {
 		if other := beside(file, last(p.name)); other != "" {
@@ -82,7 +102,7 @@ func (l *Library) Load(kind, name string) (*Doc, error) {
 	stamp(parts.doc, p.collection, module)
 	stampReturns(parts.returns, p.collection)
 	if err := l.extend(parts.doc, file, module); err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	d := &Doc{Name: p.name, Type: kind, File: file, Collection: p.collection, Doc: parts.doc, Examples: parts.examples, Returns: parts.returns}
 	if module {
@@ -91,13 +111,28 @@ func (l *Library) Load(kind, name string) (*Doc, error) {
 	return d, nil
 }
 
+// hasAction reports whether an action plugin is found by the name that a module
+// was asked for.
 func (l *Library) hasAction(name string) bool {
 	if l.HasAction != nil && l.HasAction(name) {
 		return true
 	}
-	if ns := strings.SplitN(name, ".", 3); len(ns) == 3 && ns[0] != "ansible" {
-		_, err := os.Stat(filepath.Join(l.Union.CollectionDir(ns[0]+"."+ns[1]), "plugins", "action", ns[2]+".py"))
-		return err == nil
+	if !strings.Contains(name, ".") {
+		name = "ansible.builtin." + name
+	}
+	for range maxRoutes {
+		ns := strings.SplitN(name, ".", 3)
+		if len(ns) != 3 {
+			return false
+		}
+		collection := ns[0] + "." + ns[1]
+		route, _ := l.routes(collection, "action").Lookup(ns[2]).(*value.Dict)
+		if to, ok := route.Str("redirect"); ok {
+			name = to
+			continue
+		}
+		_, err := os.Stat(filepath.Join(l.Union.CollectionDir(collection), "plugins", "action", ns[2]+".py"))
+		return err == nil && collection != "ansible.builtin"
 	}
 	return false
 }
@@ -119,28 +154,58 @@ func (l *Library) find(kind, name string) (*plugin, error) {
 	if kind == "module" {
 		return l.module(name)
 	}
+	asked := name
 	short := strings.TrimPrefix(strings.TrimPrefix(name, "ansible.builtin."), "ansible.legacy.")
+	if !strings.Contains(short, ".") && l.own(kind, short) == nil {
+		name = "ansible.builtin." + short
+	}
+	if name = l.routed(kind, name); strings.Count(name, ".") > 1 {
+		short = strings.TrimPrefix(strings.TrimPrefix(name, "ansible.builtin."), "ansible.legacy.")
+	}
 	if ns := strings.SplitN(short, ".", 3); len(ns) == 3 {
 		collection := ns[0] + "." + ns[1]
 		if root := l.Union.CollectionDir(collection); root != "" {
-			if file := inDir(filepath.Join(root, "plugins", kind), ns[2]); file != "" {
+			dir := filepath.Join(root, "plugins", kind)
+			if file := cmp.Or(inDir(dir, ns[2]), holding(kind, dir, ns[2])); file != "" {
 				return &plugin{short, file, collection}, nil
 			}
 		}
-		return nil, fmt.Errorf("%s was %w", name, ErrNotFound)
+		return nil, fmt.Errorf("%s was %w", asked, ErrNotFound)
 	}
+	if p := l.own(kind, short); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%s was %w", asked, ErrNotFound)
+}
+
+// holding is the Python file in dir that brings the filter or test; "" for none.
+func holding(kind, dir, name string) string {
+	if kind != "filter" && kind != "test" {
+		return ""
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.py"))
+	for _, f := range files {
+		if slices.Contains(contained(f), name) {
+			return f
+		}
+	}
+	return ""
+}
+
+// own finds a plugin of the project or of ansible-core; nil for none.
+func (l *Library) own(kind, short string) *plugin {
 	if strings.ContainsAny(short, "./") {
-		return nil, fmt.Errorf("%s was %w", name, ErrNotFound)
+		return nil
 	}
 	for _, dir := range l.Dirs {
 		if file := inDir(filepath.Join(dir, kind+"_plugins"), short); file != "" {
-			return &plugin{short, file, ""}, nil
+			return &plugin{short, file, ""}
 		}
 	}
 	if file := inDir(filepath.Join(l.Union.Core().Path, "plugins", kind), short); file != "" {
-		return &plugin{"ansible.builtin." + short, file, "ansible.builtin"}, nil
+		return &plugin{"ansible.builtin." + short, file, "ansible.builtin"}
 	}
-	return nil, fmt.Errorf("%s was %w", name, ErrNotFound)
+	return nil
 }
 
 // inDir finds the file of a plugin: Python, or else the YAML file that
@@ -156,6 +221,13 @@ func inDir(dir, name string) string {
 }
 
 func (l *Library) module(name string) (*plugin, error) {
+	if len(l.library()) == 0 || strings.Count(name, ".") > 1 { // else it may be the project's own
+		full := strings.TrimPrefix(name, "ansible.legacy.")
+		if !strings.Contains(full, ".") {
+			full = "ansible.builtin." + full
+		}
+		l.routed("modules", full)
+	}
 	m, err := l.Union.Resolve(name, union.Scope{Library: l.library()})
 	switch {
 	case errors.Is(err, union.ErrNotFound):

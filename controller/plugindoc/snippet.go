@@ -14,11 +14,11 @@ var SnippetTypes = []string{"inventory", "lookup", "module"}
 const snippetPad = 29
 
 // Snippet is the plugin as it is written in a playbook, with a comment for
-// each option.
-func (d *Doc) Snippet(look *Look) (string, error) {
+// each option. asked is the name that was asked for.
+func (d *Doc) Snippet(look *Look, asked string) (string, error) {
 	options, _ := d.Doc.Lookup("options").(*value.Dict)
 	if d.Type == "inventory" && options != nil && value.Truth(options.Lookup("plugin")) {
-		return "", fmt.Errorf("The %s inventory plugin does not take YAML type config source that can be used with the \"auto\" plugin so a snippet cannot be created.", d.Name) //nolint:staticcheck // the reference's text
+		return "", fmt.Errorf("The %s inventory plugin does not take YAML type config source that can be used with the \"auto\" plugin so a snippet cannot be created.", asked) //nolint:staticcheck // the reference's text
 	}
 	var lines []string
 	switch {

@@ -43,10 +43,36 @@ func dump(v any, flow bool) string {
 	return strings.TrimRight(strings.TrimSuffix(text, "\n...\n"), "\n")
 }
 
+func newPage(look *Look, kind string) *page {
+	return &page{Look: look, kind: kind, limit: max(look.Columns-int(float64(look.Columns)*0.20), 70)}
+}
+
+// requiredMark is how an option that is required is told from others.
+func (p *page) requiredMark() string {
+	if p.NoColor {
+		return "="
+	}
+	return "red"
+}
+
+// attributes is the section of what a plugin can do.
+func (p *page) attributes(doc *value.Dict, indent string) {
+	attributes, ok := doc.Lookup("attributes").(*value.Dict)
+	if !ok || attributes.Len() == 0 {
+		return
+	}
+	p.add("")
+	p.add("%s", p.bold("ATTRIBUTES:"))
+	for k, v := range attributes.All() {
+		p.add("")
+		p.add("%s", wrap(p.markup(p.underline(value.Str(k)+":")), p.limit-6, indent, indent, 0))
+		p.add("%s", p.indented(dump(v, false), indent))
+	}
+}
+
 // Text is the document as ansible-doc shows it.
 func (d *Doc) Text(look *Look) (string, error) {
-	p := &page{Look: look, kind: d.Type}
-	p.limit = max(int(float64(look.Columns)-float64(int(float64(look.Columns)*0.20))), 70)
+	p := newPage(look, d.Type)
 	doc := d.Doc
 	file := d.File
 	if file == "" {
@@ -67,25 +93,13 @@ func (d *Doc) Text(look *Look) (string, error) {
 		p.add("%s This module has a corresponding action plugin.", p.bold("  * note:"))
 	}
 	if options, ok := doc.Lookup("options").(*value.Dict); ok && options.Len() > 0 {
-		mark := "red"
-		if p.NoColor {
-			mark = "="
-		}
 		p.add("")
-		p.add("%s (%s indicates it is required):", p.bold("OPTIONS"), mark)
-		if err := p.fields(options, optionIndent, false, ""); err != nil {
+		p.add("%s (%s indicates it is required):", p.bold("OPTIONS"), p.requiredMark())
+		if err := p.fields(options, optionIndent, false, "", !p.Verbose); err != nil {
 			return "", err
 		}
 	}
-	if attributes, ok := doc.Lookup("attributes").(*value.Dict); ok && attributes.Len() > 0 {
-		p.add("")
-		p.add("%s", p.bold("ATTRIBUTES:"))
-		for k, v := range attributes.All() {
-			p.add("")
-			p.add("%s", wrap(p.markup(p.underline(value.Str(k)+":")), p.limit-6, optionIndent, optionIndent, 0))
-			p.add("%s", p.indented(dump(v, false), optionIndent))
-		}
-	}
+	p.attributes(doc, optionIndent)
 	if notes, ok := doc.Lookup("notes").(*value.List); ok && len(notes.Items) > 0 {
 		p.add("")
 		p.add("%s", p.bold("NOTES:"))
@@ -103,7 +117,7 @@ func (d *Doc) Text(look *Look) (string, error) {
 	if d.Returns != nil && d.Returns.Len() > 0 {
 		p.add("")
 		p.add("%s", p.bold("RETURN VALUES:"))
-		if err := p.fields(d.Returns, optionIndent, true, ""); err != nil {
+		if err := p.fields(d.Returns, optionIndent, true, "", !p.Verbose); err != nil {
 			return "", err
 		}
 	}
@@ -176,7 +190,14 @@ func (p *page) bullet(text string) {
 func (p *page) others(d *Doc) {
 	doc := d.Doc.Clone()
 	if p.Verbose {
-		doc.Set("added_in", addedIn(doc))
+		version, of := "historical", "ansible-core"
+		if doc.Has("version_added") {
+			version = value.Str(doc.Lookup("version_added"))
+		}
+		if doc.Has("version_added_collection") {
+			of, _ = doc.Str("version_added_collection")
+		}
+		doc.Set("added_in", addedIn(version, of))
 	}
 	var keys []string
 	for k := range doc.All() {
@@ -201,18 +222,17 @@ func (p *page) others(d *Doc) {
 	}
 }
 
-// addedIn is when something was added, and to what.
-func addedIn(d *value.Dict) string {
-	version, collection := d.Lookup("version_added"), "ansible-core"
-	if version == nil {
-		version = "historical"
+// addedIn is when something was added, and to what, "" for nothing known.
+func addedIn(version, collection string) string {
+	switch {
+	case collection == "ansible.builtin" && version == "historical":
+		return version
+	case collection == "ansible.builtin":
+		collection = "ansible-core"
+	case collection == "":
+		return "version " + version
 	}
-	if c, ok := d.Str("version_added_collection"); ok && c != "ansible.builtin" {
-		collection = c
-	} else if value.Str(version) == "historical" && ok {
-		return "historical"
-	}
-	return fmt.Sprintf("version %s of %s", value.Str(version), collection)
+	return "version " + version + " of " + collection
 }
 
 func (p *page) examples(v any) {
