@@ -104,14 +104,13 @@ func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage
 				h.forked(group)
 			}
 		},
-		Output: func(stream uint8, p []byte) {
-			for len(p) > 0 {
-				n := min(len(p), wire.MaxChunk)
-				_ = t.send(&wire.Output{Stream: stream, Data: p[:n]})
-				p = p[n:]
-			}
-		},
-		Send: t.sendFile,
+		Output: func(uint8, []byte) {},
+		Send:   t.sendFile,
+	}
+	if task.Live {
+		s := t.listen()
+		defer close(s.over)
+		env.Output = s.put
 	}
 	if task.Module == wire.GetModule {
 		return get(ctx, env, task)

@@ -1,11 +1,13 @@
 package hostagent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +35,52 @@ type talk struct {
 	// err is the first failure to write. The sub-task goes on: its result
 	// waits in the journal.
 	err error
+
+	speech *speech // output of the module while it runs; nil: nobody listens
+}
+
+// maxPieces are so many reads of a module's output that wait to be sent.
+const maxPieces = 64
+
+// speech is output of a module on its way. Nothing waits for it but the result:
+// a controller that is slow, or gone, misses pieces and does not hold up what runs.
+type speech struct {
+	pieces chan *wire.Output
+	over   chan struct{} // closed when the module has ended
+	said   chan struct{} // closed once the last piece is sent, or the link failed
+}
+
+// listen begins a speech; over is to be closed in the end.
+func (t *talk) listen() *speech {
+	s := &speech{pieces: make(chan *wire.Output, maxPieces), over: make(chan struct{}), said: make(chan struct{})}
+	t.speech = s
+	go func() { // ends after over, with the link at the latest
+		defer close(s.said)
+		for {
+			select {
+			case m := <-s.pieces:
+				_ = t.send(m)
+				continue
+			case <-s.over:
+			}
+			select {
+			case m := <-s.pieces:
+				_ = t.send(m)
+			default:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *speech) put(stream uint8, p []byte) {
+	for piece := range slices.Chunk(p, wire.MaxChunk) {
+		select {
+		case s.pieces <- &wire.Output{Stream: stream, Data: bytes.Clone(piece)}:
+		default:
+		}
+	}
 }
 
 func (t *talk) send(ms ...wire.Message) error {
@@ -69,6 +117,9 @@ func (t *talk) flush() {
 
 // putResult puts the encoded outcome, in pieces; the last is not yet flushed.
 func (t *talk) putResult(body []byte) error {
+	if t.speech != nil { // output comes before the result
+		<-t.speech.said
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.err == nil {

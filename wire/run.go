@@ -22,6 +22,8 @@ type Task struct {
 	Files       []TaskFile `cbor:"12,keyasint,omitempty"` // staged before the module runs
 	Async       int64      `cbor:"13,keyasint,omitempty"` // seconds; 0 is not async
 	JobID       string     `cbor:"14,keyasint,omitempty"` // of an async job
+	// Live asks for Output while the module runs; the result has it in any case.
+	Live bool `cbor:"15,keyasint,omitempty"`
 }
 
 // EnvVar is one variable of a sub-task's environment.

@@ -73,8 +73,9 @@ type Reply struct {
 	Started  bool              `json:"started"`           // this call started it
 	// Transient says that the process that answers is the agent: datagrams follow.
 	Transient bool   `json:"transient,omitempty"`
-	Unit      string `json:"unit,omitempty"`  // what keeps it alive: "system" or "user" unit of systemd, "" nothing
-	Error     string `json:"error,omitempty"` // why it could not be done; everything else is then empty
+	Unit      string `json:"unit,omitempty"`    // what keeps it alive: "system" or "user" unit of systemd, "" nothing
+	Session   bool   `json:"session,omitempty"` // it ends with the SSH session that started it, which is to be kept
+	Error     string `json:"error,omitempty"`   // why it could not be done; everything else is then empty
 }
 
 // WriteReply writes r as the agent does: a newline, so that a prompt left by a

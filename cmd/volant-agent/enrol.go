@@ -73,6 +73,7 @@ func replyOf(h hostagent.Home, s *hostagent.Serving, started bool) enrol.Reply {
 	return enrol.Reply{
 		Agent: s.Agent, Port: s.Port, Address: address, BootID: hostagent.BootID(), Machine: hostagent.MachineHash(),
 		Version: s.Version, Protocol: s.Protocol, PID: s.PID, Home: string(h), Started: started, Unit: s.Unit,
+		Session: s.EndsWithSession(),
 	}
 }
 

@@ -180,6 +180,11 @@ func TestOutcomes(t *testing.T) {
 		if out[1] != "hello " || out[2] != "world" {
 			t.Errorf("output %q", out)
 		}
+		out = [3]string{}
+		run(t, l, task("output"))
+		if out[1] != "" {
+			t.Errorf("output %q that nobody asked for", out)
+		}
 		a := run(t, l, task("big", "n", int64(5<<20)))
 		if s, _ := a.Result.Str("big"); len(s) != 5<<20 {
 			t.Errorf("a result of %d bytes", len(s))

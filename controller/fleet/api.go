@@ -55,7 +55,8 @@ type Request struct {
 	// agent keeps the result for whoever asks again.
 	Hold bool
 	// Output, when set, receives output of the module while it runs: stream 1
-	// is stdout, 2 stderr. It must not block.
+	// is stdout, 2 stderr. It must not block. Pieces are left out where the link is
+	// slower than the module; the result has all.
 	Output func(stream uint8, p []byte)
 }
 

@@ -45,6 +45,7 @@ type dialer struct {
 	asked atomic.Bool // whether the agent's release was looked at
 	// refused says that something just saw nothing listen at the agent's port.
 	refused atomic.Bool
+	held    heldLogin
 	// renew makes the next build go to SSH first; restart also replaces the agent.
 	renew, restart atomic.Bool
 }
@@ -153,7 +154,12 @@ func (d *dialer) callOrBridge(ctx context.Context, ssh bootstrap.Session, info b
 		d.remember(waySSH)
 		d.f.viaSSH(d.target.Name, p.Address)
 	}
-	if err != nil || lv.udp != nil { // else it lives as long as the link
+	switch {
+	case err == nil && lv.udp == nil: // it lives as long as the link
+	case err == nil && info.Session && info.Started: // else it ends with whoever started it
+		d.f.log.Info("Agent ends with its login, which is kept open", "host", d.target.Name)
+		d.held.keep(ssh)
+	default:
 		_ = ssh.Close()
 	}
 	return lv, err
@@ -178,6 +184,9 @@ func (d *dialer) anew(lv *live) {
 	d.renew.Store(true)
 	d.restart.Store(lv == nil || lv.hello.UID != 0)
 }
+
+// end lets go of what was kept for the run.
+func (d *dialer) end() { d.held.end() }
 
 // repin remembers what SSH vouched for. Only an SSH host key that verified
 // replaces another agent's pin in silence.
@@ -232,5 +241,6 @@ func (b localBuilder) build(ctx context.Context, _ int) (*live, error) {
 }
 
 func (localBuilder) beside(context.Context, func() bool) (*live, error) { return nil, errSilent }
+func (localBuilder) end()                                               {}
 func (localBuilder) nobody()                                            {}
 func (localBuilder) anew(*live)                                         {}

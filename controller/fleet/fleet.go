@@ -215,6 +215,10 @@ func (f *Fleet) Close() error {
 	bye.Wait()
 	f.cancel()
 	f.wg.Wait()
+	for _, l := range links {
+		bye.Go(l.build.end)
+	}
+	bye.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error

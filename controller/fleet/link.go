@@ -25,6 +25,8 @@ type builder interface {
 	// anew makes the next build go back to SSH and replace an agent that cannot
 	// renew what a login gives.
 	anew(lv *live)
+	// end lets go of what was kept for the run.
+	end()
 }
 
 // hostLink is the link to one agent, over whatever connection is up.

@@ -40,6 +40,7 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	begin := time.Now()
 	x := &exchange{l: l, r: r, sent: r.Before}
 	x.ans.Collected = r.Before != nil
+	r.Task.Live = r.Output != nil
 	r.Task.Files = make([]wire.TaskFile, len(r.Files))
 	for i, f := range r.Files {
 		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}

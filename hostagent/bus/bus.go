@@ -1,5 +1,6 @@
-// Package bus asks systemd over its D-Bus socket for what it knows of a unit:
-// the one question that a task with nothing to do needs, without a process.
+// Package bus asks systemd over its D-Bus socket for what it knows of a unit,
+// the one question that a task with nothing to do needs, and for what becomes of
+// processes at logout: both without a process.
 package bus
 
 import (
@@ -36,15 +37,21 @@ type Properties map[string]string
 // Unit returns the properties of a unit as systemd has them for systemctl
 // show. It is an error that nobody listens or answers in time.
 func Unit(name string) (Properties, error) {
+	path := "/org/freedesktop/systemd1/unit/" + escape(name)
 	if os.Geteuid() == 0 {
-		return ask(privateSocket, false, name)
+		return ask(privateSocket, "", path)
 	}
-	return ask(systemSocket, true, name)
+	return ask(systemSocket, "org.freedesktop.systemd1", path)
 }
 
-// ask asks at a socket; hello says that a bus is there and not systemd itself.
-func ask(socket string, hello bool, name string) (Properties, error) {
-	path := "/org/freedesktop/systemd1/unit/" + escape(name)
+// Logins returns the properties of the service that manages logins.
+func Logins() (Properties, error) {
+	return ask(systemSocket, "org.freedesktop.login1", "/org/freedesktop/login1")
+}
+
+// ask asks an object for its properties at a socket, where the destination says
+// that a bus is there and not systemd itself.
+func ask(socket, destination, path string) (Properties, error) {
 	c, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
 		return nil, err
@@ -58,12 +65,8 @@ func ask(socket string, hello bool, name string) (Properties, error) {
 		return nil, err
 	}
 	calls := [][]byte{}
-	if hello {
+	if destination != "" {
 		calls = append(calls, call(1, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello", ""))
-	}
-	destination := ""
-	if hello {
-		destination = "org.freedesktop.systemd1"
 	}
 	calls = append(calls, call(2, destination, path, "org.freedesktop.DBus.Properties", "GetAll", "s"))
 	for _, m := range calls {

@@ -105,9 +105,9 @@ func bytesAsText(b [][]byte) []string {
 }
 
 func TestUnit(t *testing.T) {
-	for _, hello := range []bool{false, true} {
+	for destination, hello := range map[string]bool{"": false, "org.freedesktop.systemd1": true} {
 		socket, asked := serve(t, answer(1, nil), answer(2, body()))
-		p, err := ask(socket, hello, "a-b.service")
+		p, err := ask(socket, destination, "/org/freedesktop/systemd1/unit/"+escape("a-b.service"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,12 +149,12 @@ func TestBadAnswers(t *testing.T) {
 					c.Close()
 				}
 			}()
-			if p, err := ask(socket, false, "x.service"); err == nil {
+			if p, err := ask(socket, "", "/x"); err == nil {
 				t.Errorf("believed %q", p)
 			}
 		})
 	}
-	if _, err := ask(filepath.Join(t.TempDir(), "none"), false, "x.service"); err == nil {
+	if _, err := ask(filepath.Join(t.TempDir(), "none"), "", "/x"); err == nil {
 		t.Error("nobody answered")
 	}
 }
