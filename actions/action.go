@@ -186,8 +186,9 @@ type Action func(ctx context.Context, r *Run) (Result, error)
 // too, with "Task failed: " in front, as the reference's other errors do.
 type Failure struct {
 	Msg    string
-	Result Result // keys for the task's result; may be nil
-	Cause  error  // what lies behind Msg, shown below it; may be nil
+	Result Result    // keys for the task's result; may be nil
+	Cause  error     // what lies behind Msg, shown below it; may be nil
+	Pos    value.Pos // what is to blame, zero when the task is
 	// During says that it came up while another error was handled, which is not
 	// shown: it is then never shown in one line with what it caused.
 	During bool

@@ -15,7 +15,11 @@ func addHost(_ context.Context, r *Run) (Result, error) {
 		args.Delete("_raw_params")
 		dict, isDict := raw.(*value.Dict)
 		if !isDict {
-			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  <class '%s'>", typeName(raw))
+			name := className(raw)
+			if _, ok := value.Text(raw); ok {
+				name = "ansible.module_utils._internal._datatag." + name
+			}
+			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  <class '%s'>", name)
 		}
 		merged := dict.Clone()
 		merged.Update(args)
@@ -43,7 +47,7 @@ func addHost(_ context.Context, r *Run) (Result, error) {
 		host = h
 		args.Set("ansible_ssh_port", port)
 	}
-	groups, err := addHostGroups(args)
+	groups, err := addHostGroups(r, args)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +63,12 @@ func addHost(_ context.Context, r *Run) (Result, error) {
 		value.DictOf("host_name", host, "groups", value.Strings(groups...), "host_vars", vars)), nil
 }
 
-func addHostGroups(args *value.Dict) ([]string, error) {
+func addHostGroups(r *Run, args *value.Dict) ([]string, error) {
 	var given any
+	var pos value.Pos
 	for _, key := range []string{"groupname", "groups", "group"} {
 		if v, ok := args.Get(key); ok {
-			given = v
+			given, pos = v, r.RawArgs.ValuePos(key)
 			break
 		}
 	}
@@ -72,7 +77,7 @@ func addHostGroups(args *value.Dict) ([]string, error) {
 	}
 	names, ok := stringList(given)
 	if _, isInt := given.(int64); !ok || isInt {
-		return nil, Fail("Groups must be specified as a list.")
+		return nil, &Failure{Msg: "Groups must be specified as a list.", Pos: pos}
 	}
 	var groups []string
 	seen := map[string]bool{}

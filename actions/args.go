@@ -68,6 +68,15 @@ func present(v any) bool { return value.Truth(v) }
 // typeName is Python's name of v's type.
 func typeName(v any) string { return value.TypeName(v) }
 
+// className is typeName where the reference shows the class of what a playbook
+// says, whose texts are of a class of their own.
+func className(v any) string {
+	if _, ok := value.Text(v); ok {
+		return "_AnsibleTaggedStr"
+	}
+	return typeName(v)
+}
+
 // stringList reads v as a list of strings; a string is split at commas.
 func stringList(v any) ([]string, bool) {
 	switch v := v.(type) {

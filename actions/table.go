@@ -19,7 +19,7 @@ type Spec struct {
 	// Args are the only arguments accepted; nil leaves it to the action.
 	Args []string
 	// Early says that the action has answers, in check mode and on a local
-	// connection, that come before its arguments are looked at.
+	// connection, that come before anything is looked at.
 	Early bool
 }
 
@@ -93,13 +93,16 @@ func Start(ctx context.Context, r *Run) (Result, error) {
 	if r.Spec != nil {
 		spec = *r.Spec
 	}
+	early := spec.Early && (r.Check || r.Local && Short(r.Action) == "reboot")
 	switch {
+	case early:
+		return spec.Run(ctx, r)
 	case r.Async > 0 && !spec.Async:
 		return nil, Fail("This action (%s) does not support async.", r.Action)
 	case r.Check && spec.NoCheck:
 		return nil, &Skip{Msg: "This action (" + r.Action + ") does not support check mode."}
 	}
-	if spec.Args != nil && !(spec.Early && (r.Check || r.Local && Short(r.Action) == "reboot")) {
+	if spec.Args != nil {
 		if bad := unknownArgs(r, spec.Args); len(bad) > 0 {
 			return nil, Fail("Invalid options for %s: %s", r.Action, strings.Join(bad, ","))
 		}

@@ -184,10 +184,11 @@ func TestHostilePaths(t *testing.T) {
 		}
 		return tk.Result("rc", 0, "changed", true, "stdout", path, "stdout_lines", value.ListOf(path), "dest", path, "src", path, "path", path, "msg", path,
 			"stat", value.DictOf("exists", false, "path", path, "lnk_source", path), "ansible_facts", value.DictOf("evil_path", path, "distribution", path, "ansible_os_family", path),
-			"results", value.ListOf(value.DictOf("src", path)))
+			"results", value.ListOf(value.DictOf("src", path)), "args", value.DictOf("src", path, "dest", "/x"))
 	})
 	path = l.file("secret", string(secret))
 	l.file("t.j2", "{% include hostile %}{{ lookup('file', hostile) }}")
+	l.file("path.j2", "{{ hostile }}\n")
 	l.file("dir/plain", "x")
 	out, code := l.playbook(`
 - hosts: all
@@ -229,6 +230,36 @@ func TestHostilePaths(t *testing.T) {
   - {add_host: {name: later, var: "{{ r.dest }}", ansible_host: 127.0.0.1}}
   - {copy: {src: "{{ hostvars.later.var }}", dest: /x}}
   - {copy: {src: "{{ ansible_distribution }}", dest: /x}}
+  - {copy: "{{ r.args }}"}
+  - {copy: {dest: /x}, args: "{{ r.args }}"}
+  - {debug: {var: r.dest}, register: shown}
+  - {copy: {src: "{{ shown['r.dest'] }}", dest: /x}}
+  - {debug: {msg: x}, loop: "{{ r.stdout_lines }}", register: looped}
+  - {copy: {src: "{{ looped.results[0].item }}", dest: /x}}
+  - {set_fact: {"{{ 'key' }}": "{{ r.dest }}"}}
+  - {copy: {src: "{{ key }}", dest: /x}}
+  - {copy: {src: "{{ vars.r.dest }}", dest: /x}}
+  - {command: "echo {{ r.dest }}", delegate_to: localhost, register: own}
+  - {copy: {src: "{{ own.stdout }}", dest: /x}}
+  - {command: "printenv P", environment: {P: "{{ r.dest }}"}, delegate_to: localhost, register: own2}
+  - {copy: {src: "{{ own2.stdout }}", dest: /x}}
+  - {command: cat, args: {stdin: "{{ r.dest }}"}, delegate_to: localhost, register: own3}
+  - {copy: {src: "{{ own3.stdout }}", dest: /x}}
+  - {shell: "echo $0", args: {executable: "{{ '/bin/sh' if r.dest else '/bin/bash' }}"}, delegate_to: localhost, register: own4}
+  - {copy: {src: "{{ own4.stdout }}", dest: /x}}
+  - {command: "true", delegate_to: localhost, loop: "{{ r.stdout_lines }}", register: own5}
+  - {copy: {src: "{{ own5.results[0].item }}", dest: /x}}
+  - {template: {src: path.j2, dest: "{{ playbook_dir }}/rendered"}, diff: true, delegate_to: localhost, register: own6}
+  - {copy: {src: "{{ own6.diff[0].after | trim }}", dest: /x}}
+  - {copy: {src: "{{ hostvars[item].ansible_host | default('/') }}", dest: /x}, loop: "{{ groups.all }}"}
+  - {add_host: {name: "{{ r.dest }}", groups: planted}}
+  - {copy: {src: "{{ groups.planted[0] }}", dest: /x}}
+- hosts: evil0
+  gather_facts: false
+  ignore_errors: true
+  tasks:
+  - {setup: , delegate_to: localhost, delegate_facts: true}
+  - {copy: {src: "{{ evil_path }}", dest: /x}}
   - {copy: {src: "{{ ansible_os_family }}", dest: /x}}
 `)
 	l.sane(out, code)
@@ -240,7 +271,7 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("sent: %q\n%s", b, out)
 		}
 	}
-	if n := strings.Count(out, "was named by a managed host"); n < 10 {
+	if n := strings.Count(out, "was named by a managed host"); n < 80 {
 		t.Errorf("refused %d times only:\n%s", n, out)
 	}
 }

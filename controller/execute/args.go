@@ -19,7 +19,7 @@ func (it *item) finalize(s *template.Scope) error {
 			return err
 		}
 	}
-	args, err := it.rawArgs(s)
+	args, given, err := it.rawArgs(s)
 	if err != nil {
 		return err
 	}
@@ -28,13 +28,16 @@ func (it *item) finalize(s *template.Scope) error {
 	if err != nil {
 		return it.badArgs(err)
 	}
+	for _, k := range given {
+		out.Mark(text(k))
+	}
 	if actions.Short(it.resolved) == "set_fact" {
 		it.out.held = value.NewDict(out.Dict.Len())
 		for k, v := range out.Dict.All() {
 			it.out.held.Set(k, s.Held(args.Lookup(k), v))
 		}
 		it.out.held.Places = it.task.Args.Places
-		if err := it.renderKeys(s, out.Dict); err != nil {
+		if err := it.renderKeys(s, &out); err != nil {
 			return err
 		}
 	}
@@ -67,62 +70,69 @@ func (it *item) nameAction(s *template.Scope) error {
 }
 
 // rawArgs are the arguments as they are written, sorted: defaults, under what a
-// template of the whole gives, under the task's own.
-func (it *item) rawArgs(s *template.Scope) (*value.Dict, error) {
+// template of the whole gives, under the task's own. given are the names of
+// those that a managed host had a say in as a whole.
+func (it *item) rawArgs(s *template.Scope) (args *value.Dict, given []any, err error) {
 	own := it.edits.taskArgs(it.task)
-	args := value.NewDict(own.Len())
+	args = value.NewDict(own.Len())
 	args.Places = own.Places
-	defaults, err := it.defaultArgs(s, it.resolved)
+	defaults, marked, err := it.defaultArgs(s, it.resolved)
 	if err != nil {
-		return nil, it.badArgs(err)
+		return nil, nil, it.badArgs(err)
 	}
 	args.Update(defaults)
 	if vp, ok := own.Get("_variable_params"); ok {
-		v, err := s.Container(vp)
+		v, read, err := s.Container(vp)
 		if err != nil {
-			return nil, it.badArgs(err)
+			return nil, nil, it.badArgs(err)
 		}
+		marked = marked || read
 		if it.r.opt.Config.Bool("INJECT_FACTS_AS_VARS") {
 			it.warn(events.Warning{Msg: "Using a template for task args is unsafe in some situations " +
 				"(see https://docs.ansible.com/ansible/devel/reference_appendices/faq.html#argsplat-unsafe).", Pos: value.PosOf(vp)})
 		}
 		if err := layer(args, v, vp); err != nil {
-			return nil, it.badArgs(err)
+			return nil, nil, it.badArgs(err)
 		}
 	}
-	raw, given := own.Get("_raw_params")
-	spread := given && !playbook.RawParams(it.resolved) && it.task.Include == playbook.NotInclude
+	raw, isRaw := own.Get("_raw_params")
+	spread := isRaw && !playbook.RawParams(it.resolved) && it.task.Include == playbook.NotInclude
 	if spread {
-		if err := it.spreadRaw(s, args, raw); err != nil {
-			return nil, err
+		read, err := it.spreadRaw(s, args, raw)
+		if err != nil {
+			return nil, nil, err
 		}
+		marked = marked || read
+	}
+	if marked {
+		given = args.Keys()
 	}
 	for k, v := range own.All() {
 		if k != "_variable_params" && !(spread && k == "_raw_params") {
 			args.Set(k, v)
 		}
 	}
-	return sortedArgs(args), nil
+	return sortedArgs(args), given, nil
 }
 
 // spreadRaw takes the text of an action that has no use for one: nothing, or a
 // template of its arguments.
-func (it *item) spreadRaw(s *template.Scope, args *value.Dict, raw any) error {
+func (it *item) spreadRaw(s *template.Scope, args *value.Dict, raw any) (marked bool, err error) {
 	txt, isText := value.Text(raw)
 	switch {
 	case isText && txt == "":
-		return nil
+		return false, nil
 	case isText && !allTemplate(txt):
-		return it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
+		return false, it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
 	}
-	v, err := s.Container(raw)
+	v, marked, err := s.Container(raw)
 	if err == nil {
 		err = layer(args, v, raw)
 	}
 	if err != nil {
-		return it.badArgs(err)
+		return false, it.badArgs(err)
 	}
-	return nil
+	return marked, nil
 }
 
 // renderArgs renders arguments but for the one named lazy, unless that is "":
@@ -139,7 +149,7 @@ func renderArgs(s *template.Scope, args *value.Dict, lazy string) (template.Args
 		return out, err
 	}
 	if t, ok := value.Text(v); ok && allTemplate(t) {
-		if c, err := s.Container(v); err == nil {
+		if c, _, err := s.Container(v); err == nil {
 			if _, isList := c.(*value.List); isList {
 				v = c
 			}
@@ -163,7 +173,8 @@ func sortedArgs(args *value.Dict) *value.Dict {
 }
 
 // renderKeys renders the names of set_fact that are templates.
-func (it *item) renderKeys(s *template.Scope, args *value.Dict) error {
+func (it *item) renderKeys(s *template.Scope, out *template.Args) error {
+	args := out.Dict
 	for i := range args.Len() {
 		k, _ := args.At(i)
 		name, _ := value.Text(k)
@@ -171,22 +182,25 @@ func (it *item) renderKeys(s *template.Scope, args *value.Dict) error {
 			continue
 		}
 		pos := it.task.Args.KeyPos(name)
-		v, _, err := s.Render(value.NewTemplate(name, pos))
+		v, marked, err := s.Render(value.NewTemplate(name, pos))
 		if err != nil {
 			return err
+		}
+		if marked || out.Marked[name] {
+			out.Mark(text(v))
 		}
 		if it.names == nil {
 			it.names = map[string]value.Pos{}
 		}
 		it.names[text(v)] = pos
-		out := value.NewDict(args.Len())
+		renamed := value.NewDict(args.Len())
 		for old, e := range args.All() {
 			if old == k {
 				old = v
 			}
-			out.Set(old, e)
+			renamed.Set(old, e)
 		}
-		*args = *out
+		*args = *renamed
 	}
 	return nil
 }
@@ -239,12 +253,13 @@ func (it *item) collections() []string {
 	return out
 }
 
-// defaultArgs are the module_defaults that apply to an action's full name, raw.
-func (it *item) defaultArgs(s *template.Scope, resolved string) (*value.Dict, error) {
-	out := value.NewDict(0)
+// defaultArgs are the module_defaults that apply to an action's full name, raw;
+// marked when a managed host had a say in a mapping of them as a whole.
+func (it *item) defaultArgs(s *template.Scope, resolved string) (out *value.Dict, marked bool, err error) {
+	out = value.NewDict(0)
 	k := setting(it.step.Keywords, playbook.ModuleDefaults)
 	if k == nil || k.Value == nil {
-		return out, nil
+		return out, false, nil
 	}
 	merged := value.NewDict(0)
 	items := []any{k.Value}
@@ -260,10 +275,11 @@ func (it *item) defaultArgs(s *template.Scope, resolved string) (*value.Dict, er
 		if raw == nil {
 			return nil
 		}
-		v, err := s.Container(raw)
+		v, read, err := s.Container(raw)
 		if err != nil {
 			return err
 		}
+		marked = marked || read
 		if d, ok := v.(*value.Dict); ok {
 			out.Update(d)
 		}
@@ -277,9 +293,10 @@ func (it *item) defaultArgs(s *template.Scope, resolved string) (*value.Dict, er
 		name, _ := value.Text(key)
 		if g, ok := strings.CutPrefix(name, "group/"); ok && groups[g] {
 			if err := use(raw); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}
-	return out, use(merged.Lookup(resolved))
+	err = use(merged.Lookup(resolved))
+	return out, marked, err
 }

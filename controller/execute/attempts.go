@@ -9,7 +9,6 @@ import (
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/playbook"
-	"volant/controller/template"
 	"volant/controller/vars"
 	"volant/wire/value"
 )
@@ -75,10 +74,10 @@ func (it *item) judge(ctx context.Context, res Dict, attempt, retries int, until
 	register := text0(it.task.Keywords.Value(playbook.Register))
 	set := func() {
 		if register != "" {
-			it.v.Set(register, seen(res), it.touched)
+			it.v.Set(register, seen(res), it.marked())
 		}
 	}
-	it.takeFacts(it.v, res)
+	it.takeFacts(it.v, res, it.marked())
 	if !res.Has("failed") {
 		rc, ok := res.Get("rc")
 		res.Set("failed", ok && !zeroRC(rc))
@@ -175,8 +174,9 @@ func (it *item) verdicts(ctx context.Context, res Dict, set func()) error {
 	return nil
 }
 
-// takeFacts shows facts of the result to conditions that follow.
-func (it *item) takeFacts(v *vars.Context, res Dict) {
+// takeFacts shows facts of the result to conditions that follow; marked is
+// that of the result.
+func (it *item) takeFacts(v *vars.Context, res Dict, marked bool) {
 	facts, ok := res.Lookup("ansible_facts").(*value.Dict)
 	short := actions.Short(it.resolved)
 	if !ok || short == "debug" {
@@ -185,26 +185,17 @@ func (it *item) takeFacts(v *vars.Context, res Dict) {
 	if short == "set_fact" || short == "include_vars" {
 		for k, f := range facts.All() {
 			if n, ok := value.Text(k); ok {
-				v.Set(n, it.out.fact(n, f), it.touched || it.args.Marked[n])
+				v.Set(n, it.out.fact(n, f), it.args.Marked[n] || marked && short != "set_fact")
 			}
 		}
 		return
 	}
-	named := value.NewDict(facts.Len())
-	if old, _, ok := v.Lookup("ansible_facts"); ok {
-		switch old := old.(type) {
-		case *value.Dict:
-			named.Update(old)
-		case *template.Facts:
-			named.Update(old.Dict)
-		}
-	}
-	named.Update(vars.Named(facts))
-	v.Set("ansible_facts", named, true)
+	old, _, _ := v.Lookup("ansible_facts")
+	v.Set("ansible_facts", vars.FactsOver(old, facts, marked), marked)
 	if it.r.opt.Config.Bool("INJECT_FACTS_AS_VARS") {
 		for k, f := range vars.CleanFacts(facts, nil).All() {
 			if n, ok := value.Text(k); ok {
-				v.Set(n, f, true)
+				v.Set(n, f, marked)
 			}
 		}
 	}
@@ -213,7 +204,7 @@ func (it *item) takeFacts(v *vars.Context, res Dict) {
 // finish adds to the result what the coordinator acts on.
 func (it *item) finish(res Dict) {
 	if it.v != it.vars {
-		it.takeFacts(it.vars, res) // items that follow see them
+		it.takeFacts(it.vars, res, it.marked()) // items that follow see them
 	}
 	if it.f.notifySet {
 		it.out.notify = it.f.notify

@@ -27,14 +27,16 @@ type connection struct {
 // connVar is a connection variable of the host that the item works on, rendered.
 func (it *item) connVar(ctx context.Context, names ...string) (any, bool) {
 	for _, n := range names {
-		v, _, ok := it.cv.Own(n)
+		v, marked, ok := it.cv.Own(n)
 		if !ok || v == nil {
 			continue
 		}
+		it.said = it.said || marked
 		if c, ok := template.Constant(v); ok {
 			return c, true
 		}
-		out, _, err := it.scope(ctx, it.cv).Render(v)
+		out, read, err := it.scope(ctx, it.cv).Render(v)
+		it.said = it.said || read
 		if err == nil && out != nil && out != value.Omit {
 			return out, true
 		}

@@ -49,7 +49,7 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 				resolved = module
 			}
 			s := it.scope(ctx, it.v)
-			d, err := it.defaultArgs(s, resolved)
+			d, _, err := it.defaultArgs(s, resolved)
 			if err != nil {
 				return value.NewDict(0)
 			}
@@ -57,6 +57,7 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 			if err != nil {
 				return value.NewDict(0)
 			}
+			it.said = it.said || s.Saw()
 			return out.Dict
 		},
 	}
@@ -172,7 +173,14 @@ func (c *local) Content(b []byte) actions.Source {
 }
 
 // Render implements actions.Controller.
-func (c *local) Render(v any) (any, bool, error) { return c.scope(c.ctx, c.v).Render(v) }
+func (c *local) Render(v any) (any, bool, error) {
+	out, marked, err := c.scope(c.ctx, c.v).Render(v)
+	c.read(marked)
+	return out, marked, err
+}
+
+// read notes that the action was given what a managed host had a say in.
+func (c *local) read(marked bool) { c.touched = c.touched || marked }
 
 // Condition implements actions.Controller.
 func (c *local) Condition(v any) (bool, error) { return c.scope(c.ctx, c.v).Condition(v) }
@@ -180,11 +188,12 @@ func (c *local) Condition(v any) (bool, error) { return c.scope(c.ctx, c.v).Cond
 // TemplateFile implements actions.Controller.
 func (c *local) TemplateFile(path string, o actions.TemplateOptions, extra *value.Dict) ([]byte, error) {
 	s := c.scope(c.ctx, c.v)
-	b, _, err := s.TemplateFile(path, "", template.FileOptions{
+	b, marked, err := s.TemplateFile(path, "", template.FileOptions{
 		BlockStart: o.BlockStart, BlockEnd: o.BlockEnd, VariableStart: o.VariableStart, VariableEnd: o.VariableEnd,
 		CommentStart: o.CommentStart, CommentEnd: o.CommentEnd, NewlineSequence: o.NewlineSequence,
 		NoTrimBlocks: !o.TrimBlocks, LstripBlocks: o.LstripBlocks, OutputEncoding: o.OutputEncoding,
 	}, extra)
+	c.read(marked)
 	return b, err
 }
 
@@ -208,16 +217,22 @@ func (c *local) Vars() []string {
 
 // VarOrError implements actions.Controller.
 func (c *local) VarOrError(name string) (any, bool, error) {
-	v, _, ok := c.v.Lookup(name)
+	v, marked, ok := c.v.Lookup(name)
 	if !ok {
 		return nil, false, nil
 	}
-	out, _, err := c.scope(c.ctx, c.v).Render(v)
+	out, read, err := c.scope(c.ctx, c.v).Render(v)
+	c.read(marked || read)
 	return out, true, err
 }
 
 // Resolve implements actions.Controller.
-func (c *local) Resolve(v any) (any, error) { return c.scope(c.ctx, c.v).Container(v) }
+func (c *local) Resolve(v any) (any, error) {
+	s := c.scope(c.ctx, c.v)
+	out, marked, err := s.Container(v)
+	c.read(marked)
+	return out, err
+}
 
 // Expression implements actions.Controller.
 func (c *local) Expression(source any) (any, error) {
@@ -230,7 +245,8 @@ func (c *local) Expression(source any) (any, error) {
 		}
 		return nil, &fault.Error{Kind: fault.Template, Msg: varFailed, Cause: t0}
 	}
-	v, _, err := c.scope(c.ctx, c.v).ExpressionReplacing(t)
+	v, marked, err := c.scope(c.ctx, c.v).ExpressionReplacing(t)
+	c.read(marked)
 	if err != nil && c.ctx.Err() == nil {
 		err = &fault.Error{Kind: fault.KindOf(err), Msg: varFailed, Pos: t.Pos, Cause: err}
 	}

@@ -136,7 +136,7 @@ func (b *batch) inspect(ctx context.Context, j *running, o *outcome, expr string
 	}
 	j.edits.apply(v)
 	all := v.Clone()
-	v.SetLazy("task_vars", func() any { return all.All() })
+	v.SetLazy("task_vars", true, func() any { return all.All() })
 	v.Set("result", strip(o.Value), true)
 	v.Set("host", j.h.name, false)
 	v.Set("task", value.DictOf("name", j.step.Task.RawName(), "action", j.step.Task.ActionName(), "args", j.edits.taskArgs(j.step.Task)), false)

@@ -38,7 +38,7 @@ type exec struct {
 	timing       events.Timing
 	itemsMarked  bool  // a managed host had a say in the loop's items
 	held         []any // what the loop variable holds for each item
-	touched      bool  // a sub-task ran: the result is the host's
+	touched      bool  // a managed host had a say in the result beside the arguments
 	last         *prior
 }
 

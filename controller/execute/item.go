@@ -31,6 +31,8 @@ type item struct {
 	host     *remote
 	index    uint32 // of a loop, from 1
 	attempt  uint32
+	// said: a managed host had a say in what the item runs as, with or by.
+	said bool
 }
 
 // one runs one item and makes its outcome, whatever happens.
@@ -56,10 +58,14 @@ func (x *exec) one(ctx context.Context, v *vars.Context, index int) *outcome {
 	x.putWarnings(o)
 	o.Status = status(res)
 	o.argMarks = it.args.Marked
-	o.marked = x.touched || len(it.args.Marked) > 0
+	o.marked = it.marked()
 	o.Timing.Total = time.Since(begin)
 	return o
 }
+
+// marked reports whether a managed host had a say in the item's result, which
+// also tells its arguments and which item of the loop it is.
+func (it *item) marked() bool { return it.touched || it.itemsMarked || len(it.args.Marked) > 0 }
 
 // unvalidated takes the keywords that matter to a failed item as they are
 // written: they hold until the item gets as far as rendering them.
@@ -238,7 +244,7 @@ func (it *item) delegation(ctx context.Context) error {
 	cv.ShowAs(it.h.name)
 	it.cv = cv
 	delegate := it.delegate
-	it.v.SetLazy("ansible_delegated_vars", func() any { return value.DictOf(delegate, cv.All()) })
+	it.v.SetLazy("ansible_delegated_vars", true, func() any { return value.DictOf(delegate, cv.All()) })
 	it.out.delegate = delegate
 	ev := *it.out.task
 	ev.DelegateTo = delegate
@@ -261,5 +267,7 @@ func (it *item) validate(ctx context.Context) error {
 	ev := *it.out.task
 	ev.Check, ev.Diff, ev.NoLog, ev.IgnoreUnreachable = f.check, f.diff, f.noLog, f.ignoreUnreach
 	it.out.task = &ev
-	return it.finalize(s)
+	err = it.finalize(s)
+	it.said = it.said || s.Saw()
+	return err
 }

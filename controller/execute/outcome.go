@@ -82,7 +82,7 @@ func (t *timedOut) Error() string {
 func cause(err error) error {
 	var f *actions.Failure
 	if errors.As(err, &f) {
-		e := &fault.Error{Msg: f.Msg, During: f.During}
+		e := &fault.Error{Msg: f.Msg, During: f.During, Pos: f.Pos}
 		if f.Cause != nil {
 			e.Cause = cause(f.Cause)
 		}

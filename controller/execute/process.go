@@ -431,11 +431,11 @@ func (b *batch) facts(j *running, it *outcome, facts *value.Dict) {
 	}
 	for _, h := range targets {
 		if !isSet || cacheable {
-			store.SetFacts(h, facts)
+			store.SetFacts(h, facts, it.marked)
 		}
 		if isSet {
 			for k, v := range facts.All() {
-				store.SetFact(h, text(k), it.fact(text(k), v), it.marked)
+				store.SetFact(h, text(k), it.fact(text(k), v), it.argMarks[text(k)])
 			}
 		}
 	}
@@ -456,7 +456,7 @@ func (b *batch) alwaysDelegated(it *outcome, facts *value.Dict) *value.Dict {
 	if theirs == nil {
 		return facts
 	}
-	b.r.opt.Store.SetFacts(b.r.hostNamed(it.delegate), theirs)
+	b.r.opt.Store.SetFacts(b.r.hostNamed(it.delegate), theirs, it.marked)
 	out := facts.Clone()
 	for k := range theirs.All() {
 		out.Delete(k)

@@ -169,7 +169,7 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	begin := time.Now()
 	ans, err := h.dispatch(ctx, req)
 	wall := time.Since(begin)
-	h.touched = true
+	h.touched = h.touched || !h.own(ctx)
 	ev := events.SubTask{Host: h.h.name, Action: h.ev.Action, Module: req.Task.Module, Wire: wall, Err: err}
 	if ans != nil && ans.Outcome != nil {
 		ev.Path = ans.Path
@@ -192,6 +192,13 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	}
 	h.found = ans.Found
 	return d, nil
+}
+
+// own reports whether what a sub-task answers is the controller's own word: it
+// ran on the controller itself, and no managed host had a say in it.
+func (h *remote) own(ctx context.Context) bool {
+	c, err := h.decide(ctx)
+	return err == nil && c.local && !h.said
 }
 
 // discovered adds to a result which Python was found, once a host.

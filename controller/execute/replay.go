@@ -269,7 +269,7 @@ func (x *exec) takeOver(io *outcome) {
 	it := &item{exec: x, out: io, resolved: x.task.Resolved}
 	it.args.Marked = io.argMarks
 	if facts, ok := it.out.Value.Lookup("ansible_facts").(*value.Dict); ok && facts.Len() > 0 {
-		it.takeFacts(it.vars, it.out.Value)
+		it.takeFacts(it.vars, it.out.Value, io.marked)
 	}
 }
 

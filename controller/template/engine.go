@@ -139,7 +139,9 @@ type Scope struct {
 	secrets map[*value.Vault]any
 	origins map[textID]origin
 	// mark says that the render in progress read what a managed host sent.
-	mark    bool
+	mark bool
+	// saw says that a render that is over did.
+	saw     bool
 	depth   int
 	at      value.Pos   // of the template being rendered
 	include *fileLoader // for templates in values, made when first needed

@@ -18,9 +18,14 @@ func (s *Scope) Render(v any) (out any, marked bool, err error) {
 	s.mark = false
 	out, err = s.final(v)
 	marked = s.mark
-	s.mark = outer
+	s.mark, s.saw = outer, s.saw || marked
 	return out, marked, err
 }
+
+// Saw reports whether anything that was rendered in this scope, arguments and
+// keywords alike, read what a managed host sent. Conditions do not count: all
+// they give is yes or no.
+func (s *Scope) Saw() bool { return s.mark || s.saw }
 
 // Constant is what v renders to in every scope: numbers, truths and text that
 // is no template. false for all others.
@@ -178,6 +183,14 @@ type Args struct {
 	Marked map[string]bool
 }
 
+// Mark notes that a managed host had a say in an argument.
+func (a *Args) Mark(name string) {
+	if a.Marked == nil {
+		a.Marked = map[string]bool{}
+	}
+	a.Marked[name] = true
+}
+
 // RenderArgs renders a task's arguments, each on its own; omitted ones are
 // left out. The error is a *fault.Error whose message is "Error while resolving
 // value for 'ARG'" with what caused it.
@@ -205,10 +218,7 @@ func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 		}
 		out.Dict.Set(name, r)
 		if marked {
-			if out.Marked == nil {
-				out.Marked = map[string]bool{}
-			}
-			out.Marked[name] = true
+			out.Mark(name)
 		}
 	}
 	return out, nil

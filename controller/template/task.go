@@ -102,8 +102,18 @@ func (s *Scope) ExpressionReplacing(t *value.Template) (out any, marked bool, er
 }
 
 // Container renders v only as far as its outermost container: text that is a
-// template is rendered, the items of what it gives stay as they are.
-func (s *Scope) Container(v any) (any, error) {
+// template is rendered, the items of what it gives stay as they are. marked is
+// that of Render.
+func (s *Scope) Container(v any) (out any, marked bool, err error) {
+	outer := s.mark
+	s.mark = false
+	out, err = s.container(v)
+	marked = s.mark
+	s.mark, s.saw = outer, s.saw || marked
+	return out, marked, err
+}
+
+func (s *Scope) container(v any) (any, error) {
 	t, ok := v.(*value.Template)
 	if !ok {
 		return v, nil
@@ -136,7 +146,7 @@ func (s *Scope) With(name string, raw any, dir string) (items []any, marked bool
 		if text := strings.TrimSpace(t.Text); text != t.Text {
 			t = value.NewTemplate(text, t.Pos)
 		}
-		if terms, err = s.Container(t); err != nil {
+		if terms, err = s.container(t); err != nil {
 			return nil, false, err
 		}
 	}

@@ -107,8 +107,8 @@ func (c *Context) Set(name string, v any, marked bool) {
 }
 
 // SetLazy is Set of a value that is made when it is asked for.
-func (c *Context) SetLazy(name string, f func() any) {
-	c.overlay = append(c.overlay, overlay{name: name, lazy: f})
+func (c *Context) SetLazy(name string, marked bool, f func() any) {
+	c.overlay = append(c.overlay, overlay{name: name, lazy: f, marked: marked})
 }
 
 // Unset takes back what Set put under name.
@@ -151,7 +151,7 @@ func (c *Context) Own(name string) (v any, marked, ok bool) {
 
 func (c *Context) below(name string) (v any, marked, ok bool) {
 	if v, ok := c.magicVar(name); ok {
-		return v, false, true
+		return v, namesHosts[name] && c.store.named.Load(), true
 	}
 	if v, ok := c.store.opt.Run.Get(name); ok {
 		return v, false, true
@@ -243,12 +243,12 @@ func (c *Context) walkFrom(name string, f func(v any, marked bool, from *value.D
 	if c.play != nil && (!dicts(c.step.roles...) || !dicts(c.files...) || !dicts(c.play.vars)) {
 		return
 	}
-	if v, ok := c.facts.top.Get(name); ok && !f(v, !trustedFact(strings.TrimPrefix(name, "ansible_"), v), nil) {
+	if v, ok := c.facts.top.Get(name); ok && !f(v, !c.facts.own[name] && !trustedFact(strings.TrimPrefix(name, "ansible_"), v), nil) {
 		return
 	}
 	if c.host != "" {
 		if name == "ansible_facts" {
-			f(factsValue(c.facts.named), c.facts.named.Len() > 0, nil)
+			f(c.facts.variable(), c.facts.named.Len() > 0, nil)
 			return
 		}
 		if v, ok := hostMagic(c, name); ok && !f(v, c.state.marked(name), nil) {

@@ -1,6 +1,7 @@
 package vars
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -14,12 +15,20 @@ type factSet struct {
 	// named is the variable ansible_facts: without the ansible_ prefix.
 	named *value.Dict
 	top   *value.Dict // injected as variables, cleaned
+	// own are the names in raw of what the controller found out about itself;
+	// ownNamed the same in named.
+	own, ownNamed map[string]bool
 }
 
 var noFacts = &factSet{raw: value.NewDict(0), named: value.NewDict(0), top: value.NewDict(0)}
 
-func newFactSet(raw *value.Dict, inject bool, sink fault.Sink) *factSet {
-	f := &factSet{raw: raw, named: Named(raw)}
+func newFactSet(raw *value.Dict, own map[string]bool, inject bool, sink fault.Sink) *factSet {
+	f := &factSet{raw: raw, named: Named(raw), own: own, ownNamed: map[string]bool{}}
+	for k := range raw.All() {
+		if name, ok := value.Text(k); ok {
+			f.ownNamed[nameIn(name)] = own[name]
+		}
+	}
 	if inject {
 		f.top = CleanFacts(raw, sink)
 		return f
@@ -37,13 +46,20 @@ func newFactSet(raw *value.Dict, inject bool, sink fault.Sink) *factSet {
 func Named(facts *value.Dict) *value.Dict {
 	out := value.NewDict(facts.Len())
 	for k, v := range facts.All() {
-		name, ok := value.Text(k)
-		if ok && name != "ansible_local" {
-			k = strings.TrimPrefix(name, "ansible_")
+		if name, ok := value.Text(k); ok {
+			k = nameIn(name)
 		}
 		out.Set(k, v)
 	}
 	return out
+}
+
+// nameIn is a fact's name in ansible_facts.
+func nameIn(name string) string {
+	if name == "ansible_local" {
+		return name
+	}
+	return strings.TrimPrefix(name, "ansible_")
 }
 
 // restricted are names of connection and other variables of the controller
@@ -107,11 +123,22 @@ func CleanFacts(facts *value.Dict, sink fault.Sink) *value.Dict {
 }
 
 // SetFacts adds facts to what is known of a host and saves them in the cache.
-func (s *Store) SetFacts(host string, facts *value.Dict) {
+// They are unmarked where no managed host had a say in them; the cache does not
+// tell, so that what comes out of it is marked.
+func (s *Store) SetFacts(host string, facts *value.Dict, marked bool) {
 	h := s.host(host)
-	raw := h.facts.Load().raw.Clone()
+	old := h.facts.Load()
+	raw, own := old.raw.Clone(), maps.Clone(old.own)
 	raw.Update(facts)
-	h.facts.Store(newFactSet(raw, s.inject, s.opt.Sink))
+	if own == nil {
+		own = map[string]bool{}
+	}
+	for k := range facts.All() {
+		if name, ok := value.Text(k); ok {
+			own[name] = !marked
+		}
+	}
+	h.facts.Store(newFactSet(raw, own, s.inject, s.opt.Sink))
 	if s.opt.Cache != nil {
 		s.opt.Cache.Set(host, raw)
 	}

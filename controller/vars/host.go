@@ -190,6 +190,9 @@ func (s *Store) MarkInventory(host string, names ...string) {
 	h := s.host(host)
 	for _, n := range names {
 		h.sent.set(n, nil, true)
+		if n == "inventory_hostname" || n == "group_names" {
+			s.named.Store(true)
+		}
 	}
 }
 

@@ -37,6 +37,12 @@ func hostMagic(c *Context, name string) (any, bool) {
 	return nil, false
 }
 
+// namesHosts are the magic variables that hold names of hosts and groups.
+var namesHosts = map[string]bool{
+	"groups": true, "ansible_play_hosts_all": true, "ansible_play_hosts": true, "ansible_play_batch": true, "play_hosts": true,
+	"ansible_current_hosts": true, "ansible_failed_hosts": true,
+}
+
 // magicVar is a variable that is computed when asked for. One that reports
 // false does not exist here and lower layers may have the name.
 func (c *Context) magicVar(name string) (any, bool) {

@@ -65,6 +65,8 @@ type Store struct {
 	hostsMu sync.RWMutex  // guards hosts
 	hosts   map[string]*hostState
 	warned  sync.Map // dicts already checked for reserved names
+	// named: a managed host had a say in the name of a host or group.
+	named atomic.Bool
 }
 
 // New returns a Store.
@@ -115,7 +117,7 @@ func (s *Store) host(name string) *hostState {
 		h.facts.Store(noFacts)
 		if s.opt.Cache != nil {
 			if d := s.opt.Cache.Get(name); d != nil {
-				h.facts.Store(newFactSet(d, s.inject, s.opt.Sink))
+				h.facts.Store(newFactSet(d, nil, s.inject, s.opt.Sink))
 			}
 		}
 		s.hosts[name] = h

@@ -60,7 +60,30 @@ func trustedFact(name string, v any) bool {
 	return closed[name][s]
 }
 
-// factsValue is the variable ansible_facts, each of its values marked or not.
-func factsValue(named *value.Dict) *template.Facts {
-	return &template.Facts{Dict: named, Trusted: trustedFact}
+// variable is ansible_facts, each of its values marked or not.
+func (f *factSet) variable() *template.Facts {
+	return &template.Facts{Dict: f.named, Trusted: func(name string, v any) bool { return f.ownNamed[name] || trustedFact(name, v) }}
+}
+
+// FactsOver is the variable ansible_facts with what a result says on top of
+// what it was; marked is that of the result.
+func FactsOver(old any, facts *value.Dict, marked bool) *template.Facts {
+	fresh := Named(facts)
+	out := &template.Facts{Dict: value.NewDict(fresh.Len())}
+	below := func(string, any) bool { return false }
+	switch old := old.(type) {
+	case *value.Dict:
+		out.Dict.Update(old)
+	case *template.Facts:
+		out.Dict.Update(old.Dict)
+		below = old.Trusted
+	}
+	out.Dict.Update(fresh)
+	out.Trusted = func(name string, v any) bool {
+		if fresh.Has(name) {
+			return !marked || trustedFact(name, v)
+		}
+		return below(name, v)
+	}
+	return out
 }

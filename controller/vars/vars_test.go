@@ -116,7 +116,7 @@ func TestPrecedence(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i >= 11 {
-			s.SetFacts("h1", value.DictOf("v", "fact"))
+			s.SetFacts("h1", value.DictOf("v", "fact"), true)
 		}
 		if i >= 17 {
 			s.Include("h1", "v", "include_vars", false)
@@ -173,7 +173,7 @@ func TestMagic(t *testing.T) {
 func TestMarks(t *testing.T) {
 	s, dir := project(t, "", map[string]string{"hosts": "h1\n"}, nil)
 	s.SetFacts("h1", value.DictOf("ansible_os_family", "Debian", "ansible_hostname", "../etc", "ansible_distribution", "Mine",
-		"ansible_distribution_version", "12.5", "ansible_ssh_host", "evil", "ansible_python_interpreter", "/evil", "ansible_local", value.NewDict(0)))
+		"ansible_distribution_version", "12.5", "ansible_ssh_host", "evil", "ansible_python_interpreter", "/evil", "ansible_local", value.NewDict(0)), true)
 	s.SetFact("h1", "reg", "x", true)
 	s.SetFact("h1", "own", "x", false)
 	c, err := s.Host("h1", dir)
