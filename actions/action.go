@@ -131,6 +131,9 @@ type TemplateOptions struct {
 type Task struct {
 	Action string      // as written in the playbook
 	Args   *value.Dict // rendered; omitted arguments are gone; free-form text under _raw_params
+	// Fetched reports whether a controller path is where fetch filed a file of
+	// this host: one that the host may name as what is sent to it.
+	Fetched func(path string) bool
 	// RawArgs are the arguments before rendering, for actions that evaluate
 	// them themselves (assert, debug var).
 	RawArgs *value.Dict

@@ -63,7 +63,7 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 		source.Path, source.Mode = path.Join(path.Dir(LocalTmp()), name), 0o600
 		return c.copySource(ctx, source, name)
 	}
-	if r.Marked("src") {
+	if r.markedFile("src") {
 		return nil, errMarkedSource
 	}
 	found, err := r.Controller.Find("files", src)
@@ -82,6 +82,16 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 
 // errMarkedSource refuses a controller path that a managed host named, before
 // it is looked up: whether it exists is already an answer.
+// markedFile reports whether an argument names a controller file by what a
+// managed host sent, unless it is a file that came from the host itself.
+func (r *Run) markedFile(arg string) bool {
+	if !r.Marked(arg) {
+		return false
+	}
+	path, _ := r.Args.Str(arg)
+	return r.Fetched == nil || !r.Fetched(path)
+}
+
 var errMarkedSource error = &Failure{Msg: "the 'src' of this task was named by a managed host, and a controller file a host chose is\nnever sent"}
 
 // contentBytes is the text a content argument writes: mappings and lists as JSON.

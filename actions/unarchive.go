@@ -42,7 +42,7 @@ func unarchive(ctx context.Context, r *Run) (Result, error) {
 	}
 	var source Source
 	if !remote {
-		if r.Marked("src") {
+		if r.markedFile("src") {
 			return nil, errMarkedSource
 		}
 		if strings.HasPrefix(src, "~/") {

@@ -1,12 +1,19 @@
 package e2e
 
 import (
+	"crypto/sha1" //nolint:gosec // what the modules compare
+	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"lukechampine.com/blake3"
+
 	"volant/e2e/hostile"
+	"volant/wire"
+	"volant/wire/value"
 )
 
 // TestOwnWord: what the controller found out about itself is not a managed
@@ -76,4 +83,76 @@ func TestOwnWord(t *testing.T) {
 			t.Errorf("%q was not sent: %v\n%s", content, got, out)
 		}
 	}
+}
+
+// TestFetchedAgain: a file that fetch brought may be named by the result that
+// says so, as data and for the host it came from only.
+func TestFetchedAgain(t *testing.T) {
+	const content = "of the host\n"
+	sum := hex.EncodeToString(sha1Sum(content))
+	answer := func(tk *hostile.Talk) error {
+		if tk.Task.Module == wire.GetModule {
+			return fileOf(tk, content)
+		}
+		for _, f := range tk.Task.Files {
+			if _, _, err := tk.Want(f.Hash); err != nil {
+				return err
+			}
+		}
+		there := sum
+		if path, _ := tk.Task.Args.Dict.Str("path"); path == "/x" {
+			there = "other"
+		}
+		return tk.Result("changed", true, "checksum", sum, "stat", value.DictOf("exists", true, "isdir", false, "isreg", true, "checksum", there, "size", int64(len(content))))
+	}
+	l, agents := newEvil(t, answer, answer)
+	out, code := l.playbook(`
+- hosts: all
+  ignore_errors: true
+  tasks:
+  - {fetch: {src: /etc/x, dest: fetched}, register: f}
+  - {fetch: {src: "{{ item }}", dest: fetched}, loop: [/etc/y], register: g}
+  - {debug: {msg: "read {{ lookup('file', f.dest) | trim }}/{{ lookup('file', g.results[0].dest) | trim }}"}}
+  - {copy: {src: "{{ f.dest }}", dest: /x}, register: again}
+  - {debug: {msg: "again={{ again is failed }}"}}
+  - {template: {src: "{{ f.dest }}", dest: /x}, register: no1}
+  - {script: "{{ f.dest }}", register: no2}
+  - {include_vars: "{{ f.dest }}", register: no3}
+  - {debug: {msg: "{{ lookup('template', f.dest) }}"}, register: no4}
+  - {copy: {src: "{{ hostvars[item].f.dest }}", dest: /x}, loop: "{{ groups.all | difference([inventory_hostname]) }}", register: no5}
+  - {debug: {msg: "{{ lookup('file', hostvars[groups.all | difference([inventory_hostname]) | first].f.dest) }}"}, register: no6}
+  - {debug: {msg: "refused={{ [no1, no2, no3, no4, no5, no6] | select('failed') | length }}"}}
+`)
+	l.sane(out, code)
+	for _, want := range []string{"read of the host/of the host", "again=False", "refused=6"} {
+		if strings.Count(out, want) != 2 {
+			t.Errorf("no %q twice:\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "was named by a managed host"); n < 12 {
+		t.Errorf("refused %d times only:\n%s", n, out)
+	}
+	sent := 0
+	for _, b := range agents[0].Blobs() {
+		if string(b) == content {
+			sent++
+		}
+	}
+	if sent == 0 {
+		t.Errorf("the file did not go back:\n%s", out)
+	}
+}
+
+// fileOf answers that a file is brought with its content.
+func fileOf(tk *hostile.Talk, content string) error {
+	done := &wire.FileDone{Size: int64(len(content)), Hash: blake3.Sum256([]byte(content))}
+	if err := errors.Join(tk.W.Send(&wire.Data{Data: []byte(content)}), tk.W.Send(done)); err != nil {
+		return err
+	}
+	return tk.Result("changed", false, "size", int64(len(content)))
+}
+
+func sha1Sum(s string) []byte {
+	sum := sha1.Sum([]byte(s)) //nolint:gosec // what the modules compare
+	return sum[:]
 }

@@ -37,8 +37,9 @@ func (it *item) actionRun(ctx context.Context) *actions.Run {
 	_, marked, _ := it.v.Lookup("inventory_hostname")
 	t := &actions.Task{
 		Action: it.action, Args: it.args.Dict, RawArgs: it.raw,
-		Marked: func(arg string) bool { return it.args.Marked[arg] },
-		Name:   it.ev.Bare, Check: it.f.check, Diff: it.f.diff, NoLog: it.f.noLog,
+		Marked:  func(arg string) bool { return it.args.Marked[arg] },
+		Fetched: func(path string) bool { return it.r.opt.Store.Fetched(it.h.name, path) },
+		Name:    it.ev.Bare, Check: it.f.check, Diff: it.f.diff, NoLog: it.f.noLog,
 		Async: it.f.async, Poll: it.f.poll, AsyncDir: it.asyncDir(),
 		Become: become, Local: plugin == "local", Delegated: it.delegate != "", DelegateFacts: it.f.delegateFacts,
 		Verbosity: it.r.opt.Verbosity, Env: len(it.f.environment) > 0,

@@ -198,8 +198,29 @@ func (b *batch) register(j *running, o *outcome) {
 		d.Delete("invocation")
 	}
 	b.r.opt.Store.WarnReserved(name, value.Pos{})
+	b.filed(j, o)
 	for _, h := range b.targets(j, o) {
 		b.r.opt.Store.SetFact(h, name, d, o.marked)
+	}
+}
+
+// filed notes where fetch put what it brought.
+func (b *batch) filed(j *running, o *outcome) {
+	if o.task.Action == "" || actions.Short(o.task.Action) != "fetch" || j.step.Task.Include != playbook.NotInclude {
+		return
+	}
+	items := o.items
+	if !o.loop {
+		items = []*outcome{o}
+	}
+	for _, it := range items {
+		path, ok := it.Value.Str("dest")
+		if !ok || it.delegate != "" || it.Status != events.OK {
+			continue
+		}
+		for _, h := range b.targets(j, it) {
+			b.r.opt.Store.SetFetched(h, path)
+		}
 	}
 }
 

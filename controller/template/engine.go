@@ -120,6 +120,9 @@ type ScopeOptions struct {
 	RolePath string
 	// Hosts gives `hostvars`; may be nil.
 	Hosts Hosts
+	// Fetched reports whether a path is where a file of the host's own was
+	// filed, which the host may name; may be nil.
+	Fetched func(path string) bool
 	// Sink takes the warnings and deprecations of this scope; nil is the
 	// Engine's.
 	Sink fault.Sink

@@ -341,6 +341,9 @@ func (s *Scope) runLookup(p *Lookup, l *LookupCall) ([]any, error) {
 	return p.Run(l)
 }
 
+// contentLookups give the content of a file as data.
+var contentLookups = map[string]bool{"file": true, "unvault": true}
+
 // refuse keeps a managed host from choosing a controller file or command.
 func (l *LookupCall) refuse(p *Lookup) error {
 	if p.Runs {
@@ -349,7 +352,7 @@ func (l *LookupCall) refuse(p *Lookup) error {
 	var bad func(v any) bool
 	bad = func(v any) bool {
 		if t, ok := value.Text(v); ok {
-			return !safeName(t)
+			return !safeName(t) && !(contentLookups[l.Name] && l.Scope.opt.Fetched != nil && l.Scope.opt.Fetched(t))
 		}
 		switch v := v.(type) {
 		case *value.List:

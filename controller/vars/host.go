@@ -16,6 +16,8 @@ type hostState struct {
 	set      table // set_fact and register
 	included table // include_vars
 
+	fetched  table // controller paths that fetch filed for the host
+
 	// sent are the names of inventory variables that a managed host had a say
 	// in: add_host with what another host sent.
 	sent table
@@ -182,6 +184,16 @@ func groupNames(h *inventory.Host) *value.List {
 // SetFact stores what set_fact or register gave a host.
 func (s *Store) SetFact(host, name string, v any, marked bool) {
 	s.host(host).set.set(name, v, marked)
+}
+
+// SetFetched notes where on the controller a file of the host's was filed.
+func (s *Store) SetFetched(host, path string) { s.host(host).fetched.set(path, nil, true) }
+
+// Fetched reports whether path is where a file of the host's own was filed in
+// this run.
+func (s *Store) Fetched(host, path string) bool {
+	_, ok := s.host(host).fetched.get(path)
+	return ok
 }
 
 // MarkInventory says that a managed host had a say in variables of the
