@@ -78,7 +78,7 @@ sed 's/sleeps/has a script/' /etc/systemd/system/sleeper.service > /etc/systemd/
 systemctl daemon-reload
 systemctl start testweb
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends cron git unzip xz-utils acl >/dev/null 2>&1
+apt-get install -y -qq --no-install-recommends cron git unzip xz-utils bzip2 zstd acl >/dev/null 2>&1
 mkdir -p /srv/deb/p/DEBIAN
 for v in 1.0 2.0; do
 printf 'Package: voltest\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: a test\n' $v > /srv/deb/p/DEBIAN/control
