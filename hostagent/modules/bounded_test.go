@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -103,5 +104,24 @@ func TestReadsAreBounded(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// Sums of large files end with their sub-task.
+func TestSumsEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if s, err := digest(ctx, path, "sha1"); err != nil || s != "3b71f43ff30f4b15b5cd85dd9e95ebc7e84eb5a3" {
+		t.Fatalf("%q, %v", s, err)
+	}
+	cancel()
+	if _, err := digest(ctx, path, "sha1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("digest: %v", err)
+	}
+	if _, _, err := digests(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("digests: %v", err)
 	}
 }

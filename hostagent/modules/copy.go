@@ -46,13 +46,13 @@ func copyModule(ctx context.Context, c *call, a *copyArgs) (Result, error) {
 	if err := r.covered(); err != nil {
 		return nil, err
 	}
-	if err := r.lookAtSource(); err != nil {
+	if err := r.lookAtSource(ctx); err != nil {
 		return nil, err
 	}
 	if res, err := r.intermediate(ctx); res != nil || err != nil {
 		return res, err
 	}
-	sumDest, res, err := r.lookAtDest()
+	sumDest, res, err := r.lookAtDest(ctx)
 	if res != nil || err != nil {
 		return res, err
 	}
@@ -120,7 +120,7 @@ func validateFormat(v *string) (func(string) string, error) {
 }
 
 // lookAtSource reads what src is like and its checksums.
-func (r *copyRun) lookAtSource() error {
+func (r *copyRun) lookAtSource(ctx context.Context) error {
 	a, p := r.a, r.p(r.src)
 	if !exists(p) {
 		return fail("Source " + r.src + " not found")
@@ -141,7 +141,7 @@ func (r *copyRun) lookAtSource() error {
 	}
 	switch {
 	case isFile(p):
-		sha, md, err := digests(p)
+		sha, md, err := digests(ctx, p)
 		if err != nil {
 			return handBack("the checksum of src: %v", err)
 		}
@@ -161,7 +161,7 @@ func (r *copyRun) lookAtSource() error {
 }
 
 // digests are the SHA-1 and MD5 of a file, read once.
-func digests(path string) (sha, md string, err error) {
+func digests(ctx context.Context, path string) (sha, md string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", "", err
@@ -176,6 +176,9 @@ func digests(path string) (sha, md string, err error) {
 		m.Write(b[:n])
 		if err == io.EOF {
 			return hex.EncodeToString(h.Sum(nil)), hex.EncodeToString(m.Sum(nil)), nil
+		}
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err != nil {
 			return "", "", err
@@ -239,7 +242,7 @@ func (r *copyRun) missingDirs(dir string) (string, []string) {
 
 // lookAtDest settles what is written and gives its checksum. A result ends the
 // module.
-func (r *copyRun) lookAtDest() (any, *value.Dict, error) {
+func (r *copyRun) lookAtDest(ctx context.Context) (any, *value.Dict, error) {
 	a := r.a
 	if isDir(r.p(r.dest)) {
 		base := r.src[strings.LastIndexByte(r.src, '/')+1:]
@@ -257,7 +260,7 @@ func (r *copyRun) lookAtDest() (any, *value.Dict, error) {
 			return nil, value.DictOf("msg", "file already exists", "src", r.src, "dest", r.dest, "changed", false), nil
 		}
 		if syscall.Access(r.p(r.dest), 4) == nil && isFile(r.p(r.dest)) {
-			s, err := digest(r.p(r.dest), "sha1")
+			s, err := digest(ctx, r.p(r.dest), "sha1")
 			if err != nil {
 				return nil, nil, raise(asOSError(err, r.dest, false).Error())
 			}

@@ -345,7 +345,7 @@ func (f *finding) look(path, name string) error {
 	}
 	d := f.info(path, &st)
 	if f.a.Checksum && kind == syscall.S_IFREG && (f.a.FileType == "any" || f.a.FileType == "file") {
-		sum, err := digest(path, f.a.Algorithm)
+		sum, err := digest(f.ctx, path, f.a.Algorithm)
 		if err != nil {
 			return handBack("reading %s: %v", path, err)
 		}

@@ -127,7 +127,7 @@ func (d *download) there() (bool, error) {
 	if d.force || d.checksum == "" {
 		return false, nil
 	}
-	have, err := digest(d.p(d.dest), d.algorithm)
+	have, err := digest(d.ctx, d.p(d.dest), d.algorithm)
 	if err != nil {
 		return false, handBack("the checksum of dest: %v", err)
 	}
@@ -306,7 +306,7 @@ func (d *download) fetch() (Result, error) {
 
 // compare takes the checksums of what came and what is there.
 func (d *download) compare(tmp string) error {
-	sum, err := digest(tmp, "sha1")
+	sum, err := digest(d.ctx, tmp, "sha1")
 	if err != nil {
 		return handBack("the checksum: %v", err)
 	}
@@ -321,7 +321,7 @@ func (d *download) compare(tmp string) error {
 		if !isFile(p) {
 			return handBack("dest is no file")
 		}
-		if sum, err = digest(p, "sha1"); err != nil {
+		if sum, err = digest(d.ctx, p, "sha1"); err != nil {
 			return handBack("the checksum of dest: %v", err)
 		}
 		d.res.Set("checksum_dest", sum)
@@ -335,7 +335,7 @@ func (d *download) compare(tmp string) error {
 
 func (d *download) install(tmp string, changed bool) error {
 	if d.checksum != "" {
-		have, err := digest(tmp, d.algorithm)
+		have, err := digest(d.ctx, tmp, d.algorithm)
 		if err != nil {
 			return handBack("the checksum: %v", err)
 		}
@@ -366,7 +366,7 @@ func (d *download) install(tmp string, changed bool) error {
 	d.res.Set("changed", changed)
 	var md5 any
 	if !fipsOn() {
-		if md5, err = digest(d.p(d.dest), "md5"); err != nil {
+		if md5, err = digest(d.ctx, d.p(d.dest), "md5"); err != nil {
 			return raise(asOSError(err, d.dest, false).Error())
 		}
 	}

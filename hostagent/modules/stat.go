@@ -69,7 +69,7 @@ func statModule(ctx context.Context, c *call, a *statArgs) (Result, error) {
 		if a.Algorithm == "md5" && fipsOn() {
 			return nil, handBack("md5 with FIPS mode on")
 		}
-		sum, err := digest(path, a.Algorithm)
+		sum, err := digest(ctx, path, a.Algorithm)
 		if err != nil {
 			return nil, raise(asOSError(err, a.Path, true).Error())
 		}
@@ -203,8 +203,8 @@ var hashes = map[string]func() hash.Hash{
 // copyBuffers are used by everything that streams a file.
 var copyBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
 
-// digest is the hash of a file's content in hexadecimal.
-func digest(path, algorithm string) (string, error) {
+// digest is the hash of a file's content in hexadecimal; it ends with ctx.
+func digest(ctx context.Context, path, algorithm string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -218,6 +218,9 @@ func digest(path, algorithm string) (string, error) {
 		h.Write(b[:n])
 		if err == io.EOF {
 			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err != nil {
 			return "", err
