@@ -15,11 +15,7 @@ func addHost(_ context.Context, r *Run) (Result, error) {
 		args.Delete("_raw_params")
 		dict, isDict := raw.(*value.Dict)
 		if !isDict {
-			name := className(raw)
-			if _, ok := value.Text(raw); ok {
-				name = "ansible.module_utils._internal._datatag." + name
-			}
-			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  <class '%s'>", name)
+			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  <class '%s'>", fullClass(raw))
 		}
 		merged := dict.Clone()
 		merged.Update(args)

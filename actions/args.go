@@ -77,6 +77,15 @@ func className(v any) string {
 	return typeName(v)
 }
 
+// fullClass is className with where the class is from, as Python shows types.
+func fullClass(v any) string {
+	name := className(v)
+	if strings.HasPrefix(name, "_AnsibleTagged") {
+		return "ansible.module_utils._internal._datatag." + name
+	}
+	return name
+}
+
 // stringList reads v as a list of strings; a string is split at commas.
 func stringList(v any) ([]string, bool) {
 	switch v := v.(type) {

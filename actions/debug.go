@@ -24,7 +24,7 @@ func debug(_ context.Context, r *Run) (Result, error) {
 	}
 	if v := args.Lookup("var"); v != nil {
 		if _, ok := value.Text(v); !ok {
-			return nil, Fail("argument 'var' is of type %s and we were unable to convert to _check_type_str_no_conversion: %s is not a string and conversion is not allowed", typeName(v), value.Repr(value.Str(v)))
+			return nil, Fail("argument 'var' is of type %s and we were unable to convert to _check_type_str_no_conversion: '%s' is not a string and conversion is not allowed", typeName(v), value.Str(v))
 		}
 	}
 	res := value.NewDict(4)

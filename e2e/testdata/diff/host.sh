@@ -57,28 +57,10 @@ cat > /etc/systemd/system/tmpl@.service <<'U'
 [Service]
 ExecStart=/bin/sleep infinity
 U
-# A unit with an init script of its name, as Debian's packages have, and a script alone.
-for name in both scripted; do
-cat > /etc/init.d/$name <<'I'
-#!/bin/sh
-### BEGIN INIT INFO
-# Provides: both
-# Required-Start: $remote_fs
-# Required-Stop: $remote_fs
-# Default-Start: 2 3 4 5
-# Default-Stop: 0 1 6
-# Short-Description: does nothing
-### END INIT INFO
-case "$1" in status) [ -e /run/$0.on ];; esac
-I
-sed -i "s/Provides: both/Provides: $name/" /etc/init.d/$name
-chmod 755 /etc/init.d/$name
-done
-sed 's/sleeps/has a script/' /etc/systemd/system/sleeper.service > /etc/systemd/system/both.service
 systemctl daemon-reload
 systemctl start testweb
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends cron git unzip xz-utils bzip2 zstd acl >/dev/null 2>&1
+apt-get install -y -qq --no-install-recommends cron git unzip xz-utils acl >/dev/null 2>&1
 mkdir -p /srv/deb/p/DEBIAN
 for v in 1.0 2.0; do
 printf 'Package: voltest\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: a test\n' $v > /srv/deb/p/DEBIAN/control

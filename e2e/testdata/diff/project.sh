@@ -23,10 +23,6 @@ touch -d 2024-01-02T03:04:05Z pack/a.txt pack/d/b.txt
 tar -C pack --owner=0 --group=0 --sort=name -cf arch.tar a.txt d l
 gzip -nkf arch.tar
 tar -C pack --owner=0 --group=0 --sort=name -cJf arch.tar.xz a.txt d l
-tar -C pack --owner=0 --group=0 --sort=name -cjf arch.tar.bz2 a.txt d l
-tar -C pack --owner=0 --group=0 --sort=name -cf arch.tar.zst --zstd a.txt d l
-ln -sf arch.tar.gz arch.tgz
-head -c 3000000 /dev/zero > zeros.bin
 python3 - <<'PY'
 import zipfile
 z = zipfile.ZipFile('arch.zip', 'w')
