@@ -69,6 +69,10 @@ var Coverage = map[string]struct{ Native, Back string }{
 	"tempfile":                     {"everything but the right column", "directories that are not writable or not absolute"},
 	"unarchive":                    {"archives of tar: plain, gzip, bzip2, xz, zstd", "zip; downloads; a dest that is not absolute; names that tar quotes; archives that cannot be listed; SELinux on"},
 	"debconf":                      {"questions, and answers that are texts or truths", "passwords; lists; names that need quoting"},
-	"user":                         {"everything", "local; seuser; a key with a passphrase; users that are not in files; BusyBox"},
-	"wait_for":                     {"a port, a path, or only time", "search_regex; drained"},
+	"uri": {
+		"GET and HEAD by HTTP and HTTPS, with headers and status_code; answers of any status but redirects and 401, JSON and text; a server that refuses or does not answer; creates, removes",
+		"other methods, body, src, dest; another scheme or a user in the URL; credentials, a client's certificate or a .netrc; a proxy in the environment; SSL_CERT_FILE, SSL_CERT_DIR; unix_socket, ca_path, ciphers, unredirected_headers, a Host header, the old yes and no of follow_redirects; answers with cookies or an encoding, that are no UTF-8 or larger than 16 MiB, with a type that cannot be read, or with headers named like the module's own keys; other failures of the request",
+	},
+	"user":     {"everything", "local; seuser; a key with a passphrase; users that are not in files; BusyBox"},
+	"wait_for": {"a port, a path, or only time", "search_regex; drained"},
 }

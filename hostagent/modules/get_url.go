@@ -2,13 +2,10 @@ package modules
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,17 +17,9 @@ import (
 )
 
 type getURLArgs struct {
-	URL          string      `arg:"url,required"`
-	Force        bool        `arg:"force,default=no"`
-	Agent        string      `arg:"http_agent,default=ansible-httpget"`
-	UseProxy     bool        `arg:"use_proxy,default=yes"`
-	Validate     bool        `arg:"validate_certs,default=yes"`
+	urlCommon
 	Username     *string     `arg:"url_username,alias=username"`
 	Password     *string     `arg:"url_password,nolog,alias=password"`
-	ForceBasic   bool        `arg:"force_basic_auth,default=no"`
-	ClientCert   *string     `arg:"client_cert,type=path"`
-	ClientKey    *string     `arg:"client_key,type=path"`
-	GSSAPI       bool        `arg:"use_gssapi,default=no"`
 	Dest         string      `arg:"dest,required,type=path"`
 	Backup       bool        `arg:"backup,default=no"`
 	Checksum     string      `arg:"checksum,default="`
@@ -76,10 +65,17 @@ func getURL(ctx context.Context, c *call, a *getURLArgs) (Result, error) {
 			return d.res, err
 		}
 	}
-	if err := d.plain(); err != nil {
+	if a.Username != nil || a.Password != nil {
+		return nil, handBack("a request with credentials")
+	}
+	if len(a.Ciphers) > 0 || len(a.Unredirected) > 0 || a.TmpDest != nil {
+		return nil, handBack("options out of the ordinary")
+	}
+	w := &web{call: c, a: &a.urlCommon, headers: a.Headers, limit: time.Duration(a.Timeout) * time.Second, netrc: a.UseNetrc}
+	if err := w.plain(); err != nil {
 		return nil, err
 	}
-	return d.fetch()
+	return d.fetch(w)
 }
 
 // failed ends the module with what it has so far.
@@ -147,109 +143,31 @@ func (d *download) there() (bool, error) {
 	return true, nil
 }
 
-// plain hands back requests that take more than HTTP.
-func (d *download) plain() error {
-	a := d.a
-	u, err := url.Parse(a.URL)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(a.URL, " \t\r\n"):
-		return handBack("no plain URL")
-	case a.Username != nil || a.Password != nil || a.ClientCert != nil || a.ClientKey != nil || a.GSSAPI || a.ForceBasic:
-		return handBack("a request with credentials")
-	case len(a.Ciphers) > 0 || len(a.Unredirected) > 0 || a.TmpDest != nil:
-		return handBack("options out of the ordinary")
-	}
-	for _, v := range []string{"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		if d.Getenv(v) != "" {
-			return handBack("there is %s", v)
-		}
-	}
-	if u.Scheme == "https" && (d.Getenv("SSL_CERT_FILE") != "" || d.Getenv("SSL_CERT_DIR") != "") {
-		return handBack("certificates of its own")
-	}
-	if a.UseNetrc && (d.Getenv("NETRC") != "" || exists(d.args().ExpandPath("~/.netrc"))) {
-		return handBack("there is a .netrc")
-	}
-	return nil
-}
-
 // request asks the server; what it does not answer in full is an error.
-func (d *download) request() (*http.Response, error) {
+func (d *download) request(w *web) (*http.Response, error) {
 	method := http.MethodGet
 	if d.Check {
 		method = http.MethodHead
 	}
-	req, err := http.NewRequestWithContext(d.ctx, method, d.a.URL, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept-Encoding", "identity")
-	req.Header.Set("User-Agent", d.a.Agent)
-	req.Header.Set("Connection", "close")
+	extra := http.Header{}
 	switch {
 	case d.force:
-		req.Header.Set("Cache-Control", "no-cache")
+		extra.Set("Cache-Control", "no-cache")
 	case !d.since.IsZero():
-		req.Header.Set("If-Modified-Since", d.since.Format(http.TimeFormat))
+		extra.Set("If-Modified-Since", d.since.Format(http.TimeFormat))
 	}
-	if d.a.Headers != nil {
-		for k, v := range d.a.Headers.All() {
-			req.Header.Set(value.Str(k), value.Str(v))
-		}
-		if h := req.Header.Get("Host"); h != "" {
-			return nil, errors.New("a Host of its own")
-		}
-	}
-	limit := time.Duration(d.a.Timeout) * time.Second
-	redirect := func(next *http.Request, via []*http.Request) error {
+	return w.do(d.ctx, method, extra, func(next *http.Request, via []*http.Request) error {
 		next.Method = http.MethodGet // also of a HEAD, as Python has it
 		if len(via) >= 10 {
 			return errors.New("too many redirects")
 		}
 		return nil
-	}
-	client := &http.Client{CheckRedirect: redirect, Transport: &http.Transport{
-		DisableCompression: true, DisableKeepAlives: true, ResponseHeaderTimeout: limit, TLSHandshakeTimeout: limit,
-		DialContext:     patient(limit),
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: !d.a.Validate}, // the task's validate_certs
-	}}
-	return client.Do(req)
+	})
 }
 
-// patientConn waits no longer than limit for each read and write, as a socket of Python's with a timeout.
-type patientConn struct {
-	net.Conn
-	limit time.Duration
-}
-
-func (c *patientConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(b)
-}
-
-func (c *patientConn) Write(b []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(b)
-}
-
-// patient dials connections that are patient for limit; without one, for ever.
-func patient(limit time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := (&net.Dialer{Timeout: limit}).DialContext(ctx, network, addr)
-		if err != nil || limit <= 0 {
-			return c, err
-		}
-		return &patientConn{c, limit}, nil
-	}
-}
-
-func (d *download) fetch() (Result, error) {
+func (d *download) fetch(w *web) (Result, error) {
 	started := time.Now()
-	r, err := d.request()
+	r, err := d.request(w)
 	if err != nil {
 		return nil, handBack("the request failed")
 	}

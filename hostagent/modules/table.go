@@ -37,6 +37,7 @@ var Table = map[string]Module{
 	"tempfile":        native(tempfile),
 	"systemd_service": native(systemd, systemdRules),
 	"unarchive":       native(unarchive, exclusive("include", "exclude"), unsafeWritesRule),
+	"uri":             native(uri, exclusive("body", "src"), unsafeWritesRule),
 	"user":            userModule,
 	"wait_for":        native(waitFor, waitForRule),
 }
