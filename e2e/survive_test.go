@@ -36,6 +36,28 @@ func TestAgentKilledBetweenTasks(t *testing.T) {
 	l.want(out, code, 0, "failed=0", "unreachable=0")
 }
 
+// TestHiddenProcesses: an agent is found again, by another controller, where
+// /proc hides it from its own user.
+func TestHiddenProcesses(t *testing.T) {
+	l := newLab(t, "systemd", "1")
+	ping := func() {
+		t.Helper()
+		out, code := l.run(time.Minute, "volant", "adhoc", "-i", filepath.Join(l.dir, "inventory.ini"), "-m", "ping", "all")
+		l.want(out, code, 0, "pong")
+	}
+	ping()
+	const pid = "pgrep -f '[v]olant-agent.* serve'"
+	before, _ := l.exec("h1", pid)
+	if out, code := l.exec("h1", "mount -o remount,hidepid=2 /proc"); code != 0 {
+		t.Fatal(out)
+	}
+	l.env = append(l.env, "VOLANT_STATE_DIR="+filepath.Join(l.home, "another"))
+	ping()
+	if after, _ := l.exec("h1", pid); after != before {
+		t.Errorf("another agent serves: %s after %s", after, before)
+	}
+}
+
 // TestUnit: root's agent is kept by a unit: it comes back after a crash and a
 // reboot without SSH, is replaced without losing what runs, and leaves nothing.
 func TestUnit(t *testing.T) {

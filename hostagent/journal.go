@@ -482,5 +482,15 @@ func (j *journal) close(over bool) {
 }
 
 func alive(pid int, start string) bool {
-	return pid > 1 && start != "" && stage.ProcessStart(pid) == start
+	if pid <= 1 || start == "" {
+		return false
+	}
+	if now := stage.ProcessStart(pid); now != "" {
+		return now == start
+	}
+	// With hidepid /proc hides an agent from its own user, as it is not
+	// dumpable; that there is a process of that number is then all there is to
+	// know.
+	err := unix.Kill(pid, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
 }

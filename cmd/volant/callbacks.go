@@ -26,8 +26,13 @@ func shortCallback(name string) string {
 // bus makes the callbacks: stdout is the one for standard output, opt the
 // options of a playbook run or nil.
 func (j *project) bus(stdout string, opt *playbookOptions) (*events.Bus, error) {
-	name := shortCallback(stdout)
 	bus := events.NewBus()
+	return bus, j.callbacks(bus, stdout, opt)
+}
+
+// callbacks adds to a bus what bus makes.
+func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions) error {
+	name := shortCallback(stdout)
 	j.skipping(name)
 	switch name {
 	case "default":
@@ -45,10 +50,10 @@ func (j *project) bus(stdout string, opt *playbookOptions) (*events.Bus, error) 
 	case "volant.jsonl":
 		bus.Add(events.NewJSONL(j.stdout))
 	default:
-		return nil, &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(stdout))}
+		return &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(stdout))}
 	}
 	if opt == nil && !j.config.Bool("DEFAULT_LOAD_CALLBACK_PLUGINS") {
-		return bus, nil
+		return nil
 	}
 	seen := map[string]bool{name: true}
 	for _, n := range j.config.Strings("CALLBACKS_ENABLED") {
@@ -60,7 +65,7 @@ func (j *project) bus(stdout string, opt *playbookOptions) (*events.Bus, error) 
 		seen[short] = true
 		c, err := j.notifier(short)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if c != nil {
 			bus.Add(c)
@@ -70,7 +75,7 @@ func (j *project) bus(stdout string, opt *playbookOptions) (*events.Bus, error) 
 			j.unknownCallback(n)
 		}
 	}
-	return bus, nil
+	return nil
 }
 
 // notifier makes a callback that writes beside the one for standard output, nil

@@ -33,6 +33,10 @@ func openLog(p *process, path string, filtered []string) events.Log {
 	if path == "" || slices.ContainsFunc(filtered, func(n string) bool { return n == "" || n == loggerName }) {
 		return nil
 	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		fmt.Fprintf(p.stderr, "[WARNING]: DEFAULT_LOG_PATH can not be a directory '%s', aborting\n", path)
+		return nil
+	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		fmt.Fprintf(p.stderr, "[WARNING]: log file at '%s' is not writeable and we cannot create it, aborting\n\n", path)

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"volant/controller/compile"
+	"volant/controller/events"
 	"volant/controller/execute"
 	"volant/controller/fault"
 	"volant/controller/inventory"
@@ -173,16 +175,20 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}
 	pr := newProfile(opt.Profile)
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","), j.config.Bool("VOLANT_METRICS_HOSTS"))
-	bus, err := j.bus(j.config.String("DEFAULT_STDOUT_CALLBACK"), opt)
-	if err != nil {
-		return err
-	}
-	bus.Add(m)
+	bus := events.NewBus()
 	if pr != nil {
-		bus.Add(pr)
 		defer func() { pr.report(j.stderr) }()
 	}
-	bus.Add(j.progress())
+	// As in the reference a playbook that cannot be read is refused first.
+	listen := sync.OnceValue(func() error {
+		err := j.callbacks(bus, j.config.String("DEFAULT_STDOUT_CALLBACK"), opt)
+		bus.Add(m)
+		if pr != nil {
+			bus.Add(pr)
+		}
+		bus.Add(j.progress())
+		return err
+	})
 	if err := k.begin(j, opt); err != nil {
 		return err
 	}
@@ -198,7 +204,13 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
 		Journal: k.w, Past: k.past, BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
 	})
-	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) { return loader.Load(opt.Playbook[i]) }, len(opt.Playbook))
+	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) {
+		book, err := loader.Load(opt.Playbook[i])
+		if err != nil {
+			return nil, err
+		}
+		return book, listen()
+	}, len(opt.Playbook))
 	k.w.Sync() // before agents are told to forget
 	tr.Close()
 	k.end(j, code, err)
@@ -260,6 +272,14 @@ func (j *project) loader(ctx context.Context, store *vars.Store, names *execute.
 	}
 	return &playbook.Loader{
 		Files: j.files, Render: execute.NewRenderer(ctx, store, j.engine), Plugins: names, Sink: j.display, Config: cfg,
+		Hosts: func(patterns []string) error {
+			_, err := j.inv.Select(patterns...)
+			return err
+		},
+		Variables: func(p *playbook.Play) error {
+			_, err := store.Play(p, "", nil).For(ctx, "", nil, nil)
+			return err
+		},
 	}
 }
 

@@ -160,7 +160,7 @@ func (x *exec) normalize(res Dict) error {
 	if m, ok := res.Get("msg"); ok {
 		msg = text(m)
 	}
-	var inner error = &fault.Error{Msg: msg}
+	var inner error = &fault.Error{Msg: msg, AsIs: true}
 	if c, ok := exc.(*captured); ok {
 		inner = c.err
 		if !c.unread {

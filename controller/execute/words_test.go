@@ -71,6 +71,16 @@ func TestWhatTasksSee(t *testing.T) {
 `, []string{`fatal: [a]: FAILED! => {"msg": "one"}`, `    "msg": "on"`, `fatal: [a]: FAILED! => {"msg": "two"}`},
 		},
 		{
+			"white space around what an action says stays", `
+    - fail: {msg: "abc "}
+      ignore_errors: true
+    - fail: {msg: " d\n"}
+`, []string{
+				`fatal: [a]: FAILED! => {"msg": "abc "}`,
+				"[ERROR]: Task failed: Action failed:  d", `fatal: [a]: FAILED! => {"msg": " d\n"}`,
+			},
+		},
+		{
 			"names that set_fact makes", `
     - set_fact: {"{{ 1 }}": x}
       ignore_errors: true
@@ -88,7 +98,7 @@ func TestWhatTasksSee(t *testing.T) {
 			if err != nil {
 				t.Fatal(err, out)
 			}
-			got := lines(out, `    "`, "fatal:", "[WARNING]: Found")
+			got := lines(out, `    "`, "fatal:", "[WARNING]: Found", "[ERROR]: Task failed: Action failed:  ")
 			for i := range got {
 				got[i] = strings.Replace(strings.TrimSuffix(got[i], ","), `{"changed": false, "msg"`, `{"msg"`, 1)
 			}

@@ -31,6 +31,12 @@ type Values struct {
 // been answered. The result is also kept in p.Values.
 func (l *Loader) Finish(p *Play) (*Values, error) {
 	l.play, l.basedir, l.defaultCollection = p, p.Dir, p.Collection
+	if err := l.matchHosts(p); err != nil {
+		return nil, err
+	}
+	if err := l.gather(p); err != nil {
+		return nil, err
+	}
 	out := &Values{FactPath: p.Keywords.Value(FactPath)}
 	raw, set := p.Keywords.Get(Hosts)
 	if !set || raw == nil {
@@ -134,4 +140,33 @@ func (p *Play) Clone() *Play {
 	c.Roles, c.Handlers = slices.Clone(p.Roles), slices.Clone(p.Handlers)
 	c.roleCache = maps.Clone(p.roleCache)
 	return &c
+}
+
+// matchHosts tells Hosts of the play's patterns.
+func (l *Loader) matchHosts(p *Play) error {
+	if l.Hosts == nil {
+		return nil
+	}
+	var patterns []string
+	items := []any{p.Keywords.Value(Hosts)}
+	if list, ok := items[0].(*value.List); ok {
+		items = list.Items
+	}
+	for _, v := range items {
+		text, ok := value.Text(v)
+		if !ok || MaybeTemplate(v) {
+			return nil
+		}
+		patterns = append(patterns, text)
+	}
+	return l.Hosts(patterns)
+}
+
+// gather tells Variables of a play, once.
+func (l *Loader) gather(p *Play) error {
+	if l.Variables == nil || p == nil || p.gathered {
+		return nil
+	}
+	p.gathered = true
+	return l.Variables(p)
 }

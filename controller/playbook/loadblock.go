@@ -226,6 +226,9 @@ func (l *Loader) importTasks(t *Task, d *value.Dict, w where) ([]Node, error) {
 	if v, ok := t.Keywords.Get(Loop); ok && v != nil {
 		return nil, fault.New(fault.Parser, d.Pos(), "You cannot use loops on 'import_tasks' statements. You should use 'include_tasks' instead.")
 	}
+	if err := l.gather(w.play); err != nil {
+		return nil, err
+	}
 	raw := t.Args.Lookup("_raw_params")
 	target, err := l.renderText(w.play, t, raw)
 	if err != nil {

@@ -64,6 +64,13 @@ type Loader struct {
 	Plugins Plugins
 	Sink    fault.Sink // warnings; nil drops them
 	Config  Config
+	// Hosts is told of the host patterns of each play that Finish is called
+	// for, unless they are templates: there the reference matches them first,
+	// and warns. May be nil.
+	Hosts func(patterns []string) error
+	// Variables is told of a play once, when the reference first gathers its
+	// variables, and warns of them. May be nil.
+	Variables func(p *Play) error
 
 	play              *Play  // being loaded
 	basedir           string // what relative paths start from now
@@ -78,7 +85,7 @@ func (l *Loader) NewID() uint64 { return l.id() }
 // Quiet returns a loader that shows no warnings, to look ahead with.
 func (l *Loader) Quiet() *Loader {
 	c := *l
-	c.Sink = nil
+	c.Sink, c.Hosts, c.Variables = nil, nil, nil
 	if p, ok := l.Plugins.(interface{ Silent() Plugins }); ok {
 		c.Plugins = p.Silent()
 	}

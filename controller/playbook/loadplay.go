@@ -140,8 +140,7 @@ func (l *Loader) importPlaybook(d *value.Dict) ([]*Play, error) {
 		collection = l.Plugins.CollectionOf(file)
 	}
 	if collection != "" {
-		defer func(old string) { l.defaultCollection = old }(l.defaultCollection)
-		l.defaultCollection = collection
+		l.defaultCollection = collection // for the plays that follow, too: projects rely on it
 	}
 	if l.depth++; l.depth > maxDepth {
 		return nil, fault.New(fault.Generic, d.Pos(), "A recursion loop was detected: %s imports itself.", file)

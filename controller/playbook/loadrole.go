@@ -93,6 +93,9 @@ func (l *Loader) roleUse(v any, p *Play, opt roleOptions) (*roleUse, error) {
 	default:
 		return nil, fault.New(fault.Parser, value.PosOf(v), "Invalid role definition.")
 	}
+	if err := l.gather(p); err != nil {
+		return nil, err
+	}
 	name, err := l.renderText(p, nil, raw)
 	if err != nil {
 		return nil, err
@@ -134,12 +137,12 @@ func (l *Loader) findRole(u *roleUse, name string, opt roleOptions) error {
 	search = append(search, l.basedir)
 	for _, dir := range search {
 		if path := unfrack(join(dir, name)); exists(path) {
-			u.name, u.path = name, path
+			u.name, u.path = name, real(path)
 			return nil
 		}
 	}
 	if path := unfrack(name); exists(path) {
-		u.name, u.path = filepath.Base(strings.TrimRight(name, "/")), path
+		u.name, u.path = filepath.Base(strings.TrimRight(name, "/")), real(path)
 		return nil
 	}
 	return fault.New(fault.Generic, u.pos, "the role '%s' was not found in %s", name,
@@ -159,10 +162,7 @@ func (l *Loader) loadRole(u *roleUse, p *Play, opt roleOptions) (*Role, error) {
 		Params: u.params, Play: p, Pos: u.pos, FromInclude: opt.fromInclude, Static: !opt.dynamic, FromFiles: opt.from,
 		AllowDuplicates: false,
 	}
-	r.realPath = u.path
-	if real, err := filepath.EvalSymlinks(u.path); err == nil {
-		r.realPath = real
-	}
+	r.realPath = real(u.path)
 	switch {
 	case opt.public != nil:
 		r.Public = *opt.public

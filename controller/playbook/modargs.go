@@ -32,16 +32,21 @@ func (l *Loader) parseAction(ds *value.Dict, collections []string, names bool) (
 	s.delegate, s.delegated = ds.Get("delegate_to")
 	extra, hasExtra := ds.Get("args")
 	found := false
-	set := func(action any, args *value.Dict, err error) error {
+	set := func(read func() (any, *value.Dict, error)) error {
+		under, err := l.argsKeyword(ds, extra, hasExtra)
 		if err != nil {
 			return err
 		}
-		final, err := l.mergeArgs(ds, s, action, args, extra, hasExtra, names)
+		action, args, err := read()
+		if err != nil {
+			return err
+		}
+		final, err := mergeArgs(action, args, under)
 		s.action, s.args, found = action, final, action != nil
 		return err
 	}
 	if thing, ok := ds.Get("action"); ok {
-		if err := set(l.oldStyle(ds, thing, names)); err != nil {
+		if err := set(func() (any, *value.Dict, error) { return l.oldStyle(ds, thing) }); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +55,7 @@ func (l *Loader) parseAction(ds *value.Dict, collections []string, names bool) (
 			return nil, fault.New(fault.Parser, ds.Pos(), "action and local_action are mutually exclusive")
 		}
 		s.delegate, s.delegated = "localhost", true
-		if err := set(l.oldStyle(ds, thing, names)); err != nil {
+		if err := set(func() (any, *value.Dict, error) { return l.oldStyle(ds, thing) }); err != nil {
 			return nil, err
 		}
 	}
@@ -77,8 +82,10 @@ func (l *Loader) parseAction(ds *value.Dict, collections []string, names bool) (
 			return nil, fault.New(fault.Parser, ds.Pos(), "conflicting action statements: %s, %s", s.name(), key)
 		}
 		action := value.NewTemplate(key, ds.KeyPos(key))
-		args, err := l.newStyle(ds, v, key, ds.ValuePos(key), hasExtra, names)
-		if err := set(action, args, err); err != nil {
+		if err := set(func() (any, *value.Dict, error) {
+			args, err := l.newStyle(ds, v, key, ds.ValuePos(key), hasExtra)
+			return action, args, err
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +110,7 @@ func at(err error, pos value.Pos) error {
 }
 
 // newStyle reads the value of `module: value`.
-func (l *Loader) newStyle(ds *value.Dict, thing any, action string, pos value.Pos, hasExtra, warn bool) (*value.Dict, error) {
+func (l *Loader) newStyle(ds *value.Dict, thing any, action string, pos value.Pos, hasExtra bool) (*value.Dict, error) {
 	switch v := thing.(type) {
 	case nil:
 		return nil, nil
@@ -114,7 +121,7 @@ func (l *Loader) newStyle(ds *value.Dict, thing any, action string, pos value.Po
 	case string, *value.Template:
 		text, _ := value.Text(v)
 		args, err := ParseKV(text, FreeForm(action), pos)
-		if err != nil || !hasExtra || !warn {
+		if err != nil || !hasExtra {
 			return args, err
 		}
 		var keys []string
@@ -133,14 +140,12 @@ func (l *Loader) newStyle(ds *value.Dict, thing any, action string, pos value.Po
 }
 
 // oldStyle reads the value of `action:` and `local_action:`.
-func (l *Loader) oldStyle(ds *value.Dict, thing any, warn bool) (any, *value.Dict, error) {
+func (l *Loader) oldStyle(ds *value.Dict, thing any) (any, *value.Dict, error) {
 	var action any
 	var args *value.Dict
 	switch v := thing.(type) {
 	case *value.Dict:
-		if warn {
-			l.deprecated(v.Pos(), "2.23", "Use a string value for `action`.", "Using a mapping for `action` is deprecated.")
-		}
+		l.deprecated(v.Pos(), "2.23", "Use a string value for `action`.", "Using a mapping for `action` is deprecated.")
 		module, ok := v.Get("module")
 		if !ok {
 			break
@@ -197,29 +202,34 @@ func splitAction(text string, pos value.Pos) (any, *value.Dict, error) {
 	return value.NewTemplate(name, pos), args, err
 }
 
-// mergeArgs puts the action's arguments over those of `args:`.
-func (l *Loader) mergeArgs(ds *value.Dict, s *statement, action any, args *value.Dict, extra any, hasExtra, warn bool) (*value.Dict, error) {
+// argsKeyword reads `args:`.
+func (l *Loader) argsKeyword(ds *value.Dict, extra any, has bool) (*value.Dict, error) {
+	if !has {
+		return nil, nil
+	}
+	switch v := extra.(type) {
+	case *value.Dict:
+		return v, nil
+	case nil:
+		l.deprecated(ds.Pos(), "2.23", "A mapping or template which resolves to a mapping is required.",
+			"Ignoring empty task `args` keyword.")
+		return nil, nil
+	default:
+		if !wholeTemplate(v) {
+			return nil, fault.New(fault.Parser, ds.ValuePos("args"), "The value of the task `args` keyword is invalid.").
+				WithHelp("A mapping or template which resolves to a mapping is required.")
+		}
+		return value.DictOf("_variable_params", v), nil
+	}
+}
+
+// mergeArgs puts the action's arguments over those of `args:`, under.
+func mergeArgs(action any, args, under *value.Dict) (*value.Dict, error) {
 	final := value.NewDict(args.Len())
 	if args != nil {
 		final.Places = args.Places
 	}
-	if hasExtra {
-		switch v := extra.(type) {
-		case *value.Dict:
-			final.Update(v)
-		case nil:
-			if warn {
-				l.deprecated(ds.Pos(), "2.23", "A mapping or template which resolves to a mapping is required.",
-					"Ignoring empty task `args` keyword.")
-			}
-		default:
-			if !wholeTemplate(v) {
-				return nil, fault.New(fault.Parser, ds.ValuePos("args"), "The value of the task `args` keyword is invalid.").
-					WithHelp("A mapping or template which resolves to a mapping is required.")
-			}
-			final.Set("_variable_params", v)
-		}
-	}
+	final.Update(under)
 	name, _ := value.Text(action)
 	if !FreeForm(name) {
 		for k := range args.All() {

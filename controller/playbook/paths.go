@@ -55,6 +55,14 @@ func unfrack(path string) string {
 	return path
 }
 
+// real is path with its links followed; as it is when that cannot be done.
+func real(path string) string {
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		return followed
+	}
+	return path
+}
+
 // dwim resolves a path that a user wrote against the directory of the playbook.
 func (l *Loader) dwim(given string) string {
 	given = unquote(given)

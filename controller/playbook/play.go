@@ -36,6 +36,7 @@ type Play struct {
 	// Values are set by Loader.Finish.
 	Values *Values
 
+	gathered    bool // Loader.Variables knows of it
 	roleCache   map[string][]*Role
 	actionGroup map[string][]string // resolved action -> groups it is in
 	groups      map[string][]string // group -> actions

@@ -165,7 +165,7 @@ func (u *Union) qualified(name string, warnings *[]string) (*found, string, erro
 	}
 	if to := r.Modules[strings.Join(rest, ".")]; to != nil {
 		if t := to.Tombstone; t != nil {
-			return nil, "", &RemovedError{Msg: t.removed(name, "module"), Version: t.Version, Date: t.Date, Collection: collection}
+			return nil, "", &RemovedError{Msg: t.removed(name, "module", collection), Version: t.Version, Date: t.Date, Collection: collection}
 		}
 		if d := to.Deprecated; d != nil {
 			*warnings = append(*warnings, d.deprecation(name, collection))
@@ -182,6 +182,10 @@ func (u *Union) qualified(name string, warnings *[]string) (*found, string, erro
 	if path := u.inDir(dir, rest[len(rest)-1]); path != "" {
 		return &found{name: name, path: path, builtin: collection == "ansible.builtin"}, "", nil
 	}
+	if to := r.Actions[strings.Join(rest, ".")]; to != nil && to.Tombstone != nil {
+		t := to.Tombstone
+		return nil, "", &RemovedError{Msg: t.removed(name, "action plugin", collection), Version: t.Version, Date: t.Date, Collection: collection}
+	}
 	return nil, "", fmt.Errorf("%w: %s", ErrNotFound, name)
 }
 
@@ -191,10 +195,7 @@ func (n *notice) deprecation(name, collection string) string {
 	if n.Text != "" {
 		text += " " + n.Text
 	}
-	from := "collection '" + collection + "'"
-	if collection == "ansible.builtin" {
-		from = "ansible-core"
-	}
+	from := owner(collection)
 	switch {
 	case n.Date != "":
 		text += " This feature will be removed from " + from + " in a release after " + n.Date + "."

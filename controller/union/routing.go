@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -66,10 +67,28 @@ func readRouting(path string) (*routing, error) {
 }
 
 // removed is the text of a tombstone.
-func (n *notice) removed(name string, kind string) string {
+func (n *notice) removed(name, kind, collection string) string {
 	msg := fmt.Sprintf("The '%s' %s has been removed.", name, kind)
-	if n.Text != "" {
-		msg += " " + n.Text
+	if text := strings.TrimSpace(n.Text); text != "" {
+		msg += " " + text
+		if !strings.ContainsRune(".!?", rune(text[len(text)-1])) {
+			msg += "."
+		}
 	}
-	return msg
+	msg += " This feature was removed from " + owner(collection)
+	switch {
+	case n.Date != "":
+		msg += " in a release after " + n.Date
+	case n.Version != "":
+		msg += " version " + n.Version
+	}
+	return msg + "."
+}
+
+// owner is how messages name a collection.
+func owner(collection string) string {
+	if collection == "ansible.builtin" {
+		return "ansible-core"
+	}
+	return "collection '" + collection + "'"
 }

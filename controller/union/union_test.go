@@ -120,7 +120,8 @@ func TestResolve(t *testing.T) {
 		"library/may_lack.py":  basic + "try:\n    from ansible.module_utils.nowhere import x\nexcept ImportError:\n    pass\n",
 		"ansible_collections/n/c/meta/runtime.yml": "plugin_routing:\n  modules:\n    old: {redirect: n.c.act}\n    gone: {tombstone: {removal_version: 2.0.0, warning_text: Use act.}}\n" +
 			"    soon: {redirect: n.c.act, deprecation: {removal_version: 9.0.0, warning_text: Use act.}}\n    loop: {redirect: n.c.pool}\n    pool: {redirect: n.c.loop}\n" +
-			"  module_utils:\n    former: {redirect: n.c.pkg.now}\n",
+			"  module_utils:\n    former: {redirect: n.c.pkg.now}\n" +
+			"  action:\n    went: {tombstone: {removal_date: \"2023-05-16\", warning_text: Use act}}\n",
 		"ansible_collections/n/c/plugins/modules/act.py":                basic + "from ..module_utils.pkg.now import x\nfrom ansible_collections.n.c.plugins.module_utils.former import y\n",
 		"ansible_collections/n/c/plugins/module_utils/pkg/__init__.py":  "",
 		"ansible_collections/n/c/plugins/module_utils/pkg/now.py":       "from . import sibling\n",
@@ -165,8 +166,11 @@ func TestResolve(t *testing.T) {
 		t.Errorf("nosuch: %v", err)
 	}
 	var removed *RemovedError
-	if _, err := u.Resolve("n.c.gone", Scope{}); !errors.As(err, &removed) || removed.Msg != "The 'n.c.gone' module has been removed. Use act." {
+	if _, err := u.Resolve("n.c.gone", Scope{}); !errors.As(err, &removed) || removed.Msg != "The 'n.c.gone' module has been removed. Use act. This feature was removed from collection 'n.c' version 2.0.0." {
 		t.Errorf("gone: %v", err)
+	}
+	if _, err := u.Resolve("n.c.went", Scope{}); !errors.As(err, &removed) || removed.Msg != "The 'n.c.went' action plugin has been removed. Use act. This feature was removed from collection 'n.c' in a release after 2023-05-16." {
+		t.Errorf("went: %v", err)
 	}
 	if _, err := u.Resolve("n.c.loop", Scope{}); err == nil || !strings.Contains(err.Error(), "redirect loop") {
 		t.Errorf("loop: %v", err)

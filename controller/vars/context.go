@@ -58,6 +58,7 @@ func (p *Play) For(ctx context.Context, host string, t *playbook.Task, env any) 
 		return nil, err
 	}
 	c.files = files
+	p.store.warnReserved(p.vars)
 	return c, nil
 }
 

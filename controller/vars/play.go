@@ -44,7 +44,6 @@ func (s *Store) Play(p *playbook.Play, name string, prompted *value.Dict) *Play 
 		vars = vars.Clone()
 		vars.Update(prompted)
 	}
-	s.warnReserved(vars)
 	v := &Play{store: s, play: p, name: name, vars: vars, steps: map[*playbook.Task]*stepLayers{}}
 	v.batch.Store(&Batch{})
 	return v

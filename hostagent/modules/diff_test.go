@@ -189,6 +189,35 @@ func flat(v any) []string {
 	return out
 }
 
+// order is the order of the keys in the dicts of a result, which shows where a
+// loop's item is one. Those of the result itself are sorted wherever shown.
+func order(result *value.Dict) []string {
+	var out []string
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case *value.Dict:
+			if path != "" {
+				out = append(out, path+": "+value.Str(value.ListOf(v.Keys()...)))
+			}
+			for k, e := range v.All() {
+				walk(path+"."+value.Str(k), e)
+			}
+		case *value.List:
+			for i, e := range v.Items {
+				walk(fmt.Sprintf("%s[%d]", path, i), e)
+			}
+		}
+	}
+	for k, v := range result.All() {
+		if k != any("invocation") {
+			walk(value.Str(k), v)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
 // snapshot is the state of the tree: one line a file.
 func snapshot(t *testing.T, dir string) []string {
 	t.Helper()
@@ -317,6 +346,9 @@ func (d *differ) test(t *testing.T, module string, cases []diffCase) {
 				}
 				if diff := cmp.Diff(d.lines(p), d.lines(n)); diff != "" {
 					t.Errorf("%s: result (-python +native): %s", what, diff)
+				}
+				if diff := cmp.Diff(order(p), order(n)); diff != "" {
+					t.Errorf("%s: order of keys (-python +native): %s", what, diff)
 				}
 				if diff := cmp.Diff(sides[1].states[i], sides[0].states[i]); i > 0 && diff != "" {
 					t.Errorf("%s: state (-python +native): %s", what, diff)

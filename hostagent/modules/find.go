@@ -448,18 +448,20 @@ func (f *finding) contentOK(path string) (bool, error) {
 
 // info is what the result says of an entry.
 func (f *finding) info(path string, st *syscall.Stat_t) *value.Dict {
-	d := statDict(path, st)
-	d.Delete("exists")
-	d.Set("pw_name", "")
-	if n, ok := users.name(st.Uid); ok {
-		d.Set("pw_name", n)
-	}
-	d.Set("gr_name", "")
-	if n, ok := groups.name(st.Gid); ok {
-		d.Set("gr_name", n)
-	}
-	for _, k := range []string{"block_size", "blocks", "device_type"} {
-		d.Delete(k)
+	group, _ := groups.name(st.Gid)
+	owner, _ := users.name(st.Uid)
+	all := statDict(path, st)
+	d := value.NewDict(all.Len())
+	for k, v := range all.All() { // in the module's order: a loop's labels show it
+		switch name, _ := value.Text(k); name {
+		case "exists", "block_size", "blocks", "device_type":
+			continue
+		}
+		d.Set(k, v)
+		if k == any("ctime") {
+			d.Set("gr_name", group)
+			d.Set("pw_name", owner)
+		}
 	}
 	return d
 }

@@ -110,7 +110,11 @@ func warningTexts(v any) any {
 	}
 	for i, e := range l.Items {
 		if d, ok := e.(*value.Dict); ok {
-			if text := eventText(d); text != "" {
+			text, help := eventText(d)
+			if help != "" {
+				text += " " + help
+			}
+			if text != "" {
 				l.Items[i] = text
 			}
 		}
@@ -118,11 +122,11 @@ func warningTexts(v any) any {
 	return l
 }
 
-// eventText joins the messages of a summary's event and its causes.
-func eventText(summary *value.Dict) string {
+// eventText joins the messages of a summary's event and its causes; help is
+// what it says to do.
+func eventText(summary *value.Dict) (msg, help string) {
 	ev, _ := summary.Lookup("event").(*value.Dict)
 	var parts []string
-	help := ""
 	for depth := 0; ev != nil && depth < 10; depth++ {
 		msg, _ := ev.Lookup("msg").(string)
 		parts = append(parts, msg)
@@ -136,9 +140,9 @@ func eventText(summary *value.Dict) string {
 		ev, _ = chain.Lookup("event").(*value.Dict)
 	}
 	if len(parts) == 0 {
-		return ""
+		return "", ""
 	}
-	msg := parts[len(parts)-1]
+	msg = parts[len(parts)-1]
 	for i := len(parts) - 2; i >= 0; i-- {
 		if strings.HasSuffix(parts[i], msg) {
 			msg = parts[i]
@@ -146,13 +150,11 @@ func eventText(summary *value.Dict) string {
 			msg = strings.TrimRight(parts[i], ". ") + ": " + msg
 		}
 	}
-	if help != "" {
-		msg += " " + help
-	}
-	return msg
+	return msg, help
 }
 
-// plainDeprecation is a deprecation as a registered result shows it.
+// plainDeprecation is a deprecation as a registered result shows it, and what
+// it says to do.
 func plainDeprecation(v any) any {
 	d, ok := v.(*value.Dict)
 	if !ok {
@@ -162,7 +164,11 @@ func plainDeprecation(v any) any {
 		return d
 	}
 	out := value.NewDict(4)
-	out.Set("msg", eventText(d))
+	msg, help := eventText(d)
+	out.Set("msg", msg)
+	if help != "" {
+		out.Set("help_text", help)
+	}
 	if dep, ok := d.Lookup("deprecator").(*value.Dict); ok {
 		out.Set("deprecator", dep)
 		if name, ok := dep.Lookup("resolved_name").(string); ok {
