@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +43,10 @@ func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions
 		o := j.defaultOptions(opt)
 		o.YAML = true
 		bus.Add(events.NewDefault(j.display, o))
+	case "debug":
+		o := j.defaultOptions(opt)
+		o.Sections = true
+		bus.Add(events.NewDefault(j.display, o))
 	case "minimal":
 		bus.Add(events.NewMinimal(j.display, j.format("minimal")))
 	case "oneline":
@@ -50,7 +56,11 @@ func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions
 	case "volant.jsonl":
 		bus.Add(events.NewJSONL(j.stdout))
 	default:
-		return &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(stdout))}
+		e := &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(stdout))}
+		if j.callbackFile(stdout, opt) != "" {
+			e.Help = "It is written in Python, and such callbacks are not loaded. There are: " + strings.Join(callbacks, ", ") + "."
+		}
+		return e
 	}
 	if opt == nil && !j.config.Bool("DEFAULT_LOAD_CALLBACK_PLUGINS") {
 		return nil
@@ -72,10 +82,47 @@ func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions
 			continue
 		}
 		if !slices.Contains(callbacks, short) { // those are for standard output alone
-			j.unknownCallback(n)
+			j.unknownCallback(n, opt)
 		}
 	}
+	j.silentCallbacks(opt, seen)
 	return nil
+}
+
+// asksToBeEnabled is what a callback has that does nothing unless it is
+// enabled, or that is for standard output.
+var asksToBeEnabled = regexp.MustCompile(`(?m)^\s*(?:CALLBACK_NEEDS_(?:ENABLED|WHITELIST)\s*=\s*True|CALLBACK_TYPE\s*=\s*['"]stdout['"])`)
+
+// maxCallback bounds what is read of a callback's file.
+const maxCallback = 1 << 20
+
+// silentCallbacks warns of a project's own callbacks that the reference would
+// run without being told to.
+func (j *project) silentCallbacks(opt *playbookOptions, seen map[string]bool) {
+	dirs := slices.Clone(j.config.Strings("DEFAULT_CALLBACK_PLUGIN_PATH"))
+	if opt != nil {
+		for _, book := range opt.Playbook {
+			dirs = append(dirs, filepath.Join(filepath.Dir(j.absolute(book)), "callback_plugins"))
+		}
+	}
+	for _, d := range dirs {
+		files, _ := filepath.Glob(filepath.Join(d, "*.py"))
+		for _, f := range files {
+			name := strings.TrimSuffix(filepath.Base(f), ".py")
+			st, err := os.Stat(f)
+			if err != nil || st.Size() > maxCallback || seen[name] || name == "__init__" {
+				continue
+			}
+			seen[name] = true
+			if text, err := os.ReadFile(f); err == nil && !asksToBeEnabled.Match(text) {
+				j.notLoaded(name)
+			}
+		}
+	}
+}
+
+func (j *project) notLoaded(name string) {
+	j.display.Note("Skipping callback plugin '%s': it is written in Python, and such callbacks are not loaded", name)
 }
 
 // notifier makes a callback that writes beside the one for standard output, nil
@@ -90,6 +137,10 @@ func (j *project) notifier(name string) (events.Callback, error) {
 		return events.NewTimer(j.display), nil
 	case "profile_tasks":
 		return j.profileTasks(), nil
+	case "profile_roles":
+		s, _ := j.getenv("PROFILE_ROLES_SUMMARY_ONLY")
+		summary := slices.Contains([]string{"1", "t", "true", "y", "yes", "on"}, strings.ToLower(s))
+		return events.NewProfileRoles(j.display, summary), nil
 	case "volant.jsonl":
 		path, _ := j.getenv("VOLANT_JSONL_FILE")
 		if path == "" {
@@ -104,8 +155,42 @@ func (j *project) notifier(name string) (events.Callback, error) {
 	return nil, nil
 }
 
-// unknownCallback warns as the reference does.
-func (j *project) unknownCallback(name string) {
+// callbackFile is the Python file of a callback that is installed and not built
+// in here: of a collection, of a configured directory or beside a playbook.
+func (j *project) callbackFile(name string, opt *playbookOptions) string {
+	var tries []string
+	if parts := strings.SplitN(name, ".", 3); len(parts) == 3 {
+		for _, p := range j.config.Strings("COLLECTIONS_PATHS") {
+			if filepath.Base(p) != "ansible_collections" {
+				p = filepath.Join(p, "ansible_collections")
+			}
+			tries = append(tries, filepath.Join(p, parts[0], parts[1], "plugins", "callback", parts[2]+".py"))
+		}
+	} else {
+		for _, d := range j.config.Strings("DEFAULT_CALLBACK_PLUGIN_PATH") {
+			tries = append(tries, filepath.Join(d, name+".py"))
+		}
+		if opt != nil {
+			for _, book := range opt.Playbook {
+				tries = append(tries, filepath.Join(filepath.Dir(j.absolute(book)), "callback_plugins", name+".py"))
+			}
+		}
+	}
+	for _, t := range tries {
+		if _, err := os.Stat(t); err == nil {
+			return t
+		}
+	}
+	return ""
+}
+
+// unknownCallback warns of a callback that is not run, in the reference's words
+// where there is none of that name.
+func (j *project) unknownCallback(name string, opt *playbookOptions) {
+	if j.callbackFile(name, opt) != "" {
+		j.notLoaded(name)
+		return
+	}
 	if parts := strings.Split(name, "."); len(parts) > 2 {
 		missing := "ansible_collections." + parts[0]
 		if parts[0] == "ansible" {

@@ -76,7 +76,7 @@ func checkMain(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &checker{project: j, dir: shown, seen: map[string]bool{}, tasks: map[string]*checkModule{}}
+	c := &checker{report: checkReport{Playbooks: []string{}, Problems: []checkFault{}, Warnings: []checkFault{}, Modules: []checkModule{}}, project: j, dir: shown, seen: map[string]bool{}, tasks: map[string]*checkModule{}}
 	if err := c.prepare(ctx, &opt); err != nil {
 		return err
 	}

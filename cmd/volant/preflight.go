@@ -19,8 +19,8 @@ var (
 		"community.general.chroot", "community.docker.docker", "containers.podman.podman", "volant.command"}
 	becomes    = become.Methods()
 	strategies = []string{"linear", "free", "host_pinned", "debug"}
-	callbacks  = []string{"default", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
-	notifiers  = []string{"tree", "junit", "timer", "profile_tasks", "volant.jsonl"} // beside one of these
+	callbacks  = []string{"default", "yaml", "debug", "minimal", "oneline", "json", "volant.jsonl"}   // for standard output
+	notifiers  = []string{"tree", "junit", "timer", "profile_tasks", "profile_roles", "volant.jsonl"} // beside one of these
 )
 
 // have is what can run here.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -171,5 +172,45 @@ func TestProgress(t *testing.T) {
 	d.Print("end", "")
 	if diff := cmp.Diff("waiting\r\x1b[Kline\nwaiting\r\x1b[Kend\n", out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestProfileRoles(t *testing.T) {
+	var out strings.Builder
+	d := NewDisplay(&out, &out, nil)
+	c := NewProfileRoles(d, false)
+	c.begin, c.last = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c.now = clockOf(1500 * time.Millisecond)
+	for _, e := range aRun() {
+		if s, ok := e.(TaskStart); ok && s.Task.Action == "apt" {
+			s.Task.Role = "web"
+		}
+		c.Event(e)
+	}
+	// The form of ansible.posix 2.1.0.
+	want := `Sunday 01 March 2026  12:00:01 +0000 (0:00:01.500)       0:00:01.500 ********** 
+Sunday 01 March 2026  12:00:04 +0000 (0:00:03.000)       0:00:04.500 ********** 
+
+ROLES RECAP ********************************************************************
+Sunday 01 March 2026  12:00:09 +0000 (0:00:04.500)       0:00:09.000 ********** 
+=============================================================================== 
+web --------------------------------------------------------------------- 3.00s
+fail -------------------------------------------------------------------- 3.00s
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ 
+total ------------------------------------------------------------------- 6.00s
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSections: what a task wrote stands below its result, as ansible.posix.debug
+// has it, and the result itself is left as it was.
+func TestSections(t *testing.T) {
+	f := Format{Sections: true}
+	res := value.DictOf("changed", true, "stdout", "a\nb", "stdout_lines", &value.List{Items: []any{"a", "b"}}, "stderr", "", "msg", "no", "rc", int64(3))
+	want := "{\n    \"changed\": true,\n    \"rc\": 3\n}\n\nSTDOUT:\n\na\nb\n\n\nMSG:\n\nno\n"
+	if got := f.result(NewDisplay(io.Discard, io.Discard, nil), res, unset); got != want || !res.Has("stdout") || res.Has("_ansible_verbose_always") {
+		t.Errorf("%q", got)
 	}
 }

@@ -14,6 +14,34 @@ type Format struct {
 	// lossy prefers block text over exactness. Needed for YAML only.
 	DumpYAML    func(v any, indent int, lossy bool) string
 	DiffContext int // lines, normally 3
+	// Sections shows what a task wrote below the result, unquoted, each under a
+	// heading of its own, as ansible.posix.debug.
+	Sections bool
+}
+
+// sections are what is set apart then; those without a heading are left out.
+var sections = []struct {
+	key   string
+	shown bool
+}{
+	{"stdout", true}, {"stdout_lines", false}, {"stderr", true}, {"stderr_lines", false}, {"msg", true}, {"module_stdout", true}, {"module_stderr", true},
+}
+
+// sectioned dumps a result with its sections.
+func (f *Format) sectioned(d *Display, shown *value.Dict, indent int) string {
+	plain := *f
+	plain.Sections = false
+	rest := shown.Clone()
+	rest.Set("_ansible_verbose_always", true)
+	var b strings.Builder
+	for _, s := range sections {
+		v := rest.Lookup(s.key)
+		rest.Delete(s.key)
+		if s.shown && value.Truth(v) {
+			b.WriteString("\n\n" + strings.ToUpper(s.key) + ":\n\n" + value.Str(v) + "\n")
+		}
+	}
+	return plain.result(d, rest, indent) + b.String()
 }
 
 // unset leaves the indentation of a dump to its format.
@@ -21,6 +49,9 @@ const unset = -1
 
 // result dumps a shown result, indent spaces a level (0 breaks lines only).
 func (f *Format) result(d *Display, shown *value.Dict, indent int) string {
+	if f.Sections {
+		return f.sectioned(d, shown, indent)
+	}
 	always := truthy(shown.Lookup("_ansible_verbose_always"))
 	if indent <= 0 && (always || (f.Pretty == nil && f.YAML) || (f.Pretty != nil && *f.Pretty) || d.Verbosity > 2) {
 		indent = 4

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,6 +117,77 @@ func (c *ProfileTasks) report() {
 		}
 		c.d.Print(line, "")
 	}
+}
+
+// ProfileRoles shows when each task began and, at the end, how long the tasks of
+// each role took, those of no role by their action, as
+// ansible.posix.profile_roles.
+type ProfileRoles struct {
+	d           *Display
+	summary     bool // only at the end
+	now         func() time.Time
+	begin, last time.Time
+	roles       []*timedTask // in order of appearance
+	byName      map[string]*timedTask
+	current     *timedTask
+	since       time.Time // of current
+}
+
+// NewProfileRoles returns the callback; time runs from here. summary leaves out
+// what is shown at each task.
+func NewProfileRoles(d *Display, summary bool) *ProfileRoles {
+	now := time.Now()
+	return &ProfileRoles{d: d, summary: summary, now: time.Now, begin: now, last: now, byName: map[string]*timedTask{}}
+}
+
+// Event implements Callback.
+func (c *ProfileRoles) Event(e Event) {
+	switch e := e.(type) {
+	case TaskStart:
+		if !c.summary {
+			c.clock()
+		}
+		c.end()
+		name := cmp.Or(e.Task.Role, e.Task.Action)
+		if c.byName[name] == nil {
+			c.byName[name] = &timedTask{name: name}
+			c.roles = append(c.roles, c.byName[name])
+		}
+		c.current, c.since = c.byName[name], c.now()
+	case StatsReady:
+		c.d.Banner("ROLES RECAP", "")
+		c.clock()
+		c.d.Print(filled("", "="), "")
+		c.end()
+		slices.SortStableFunc(c.roles, func(a, b *timedTask) int { return cmp.Compare(b.took, a.took) })
+		var total time.Duration
+		for _, r := range c.roles {
+			total += r.took
+			c.line(r.name, r.took)
+		}
+		c.d.Print(filled("", "~"), "")
+		c.line("total", total)
+	}
+}
+
+func (c *ProfileRoles) end() {
+	if c.current != nil {
+		c.current.took += c.now().Sub(c.since)
+		c.current = nil
+	}
+}
+
+func (c *ProfileRoles) clock() {
+	now := c.now()
+	text := fmt.Sprintf("%s (%s)       %s", now.Format("Monday 02 January 2006  15:04:05 -0700"), clockText(now.Sub(c.last)), clockText(now.Sub(c.begin)))
+	c.d.Print(filled(text, "*"), "")
+	c.last = now
+}
+
+func (c *ProfileRoles) line(name string, took time.Duration) {
+	const nameWidth, timeWidth = 70, 9
+	text := fmt.Sprintf(" %.2fs", took.Seconds())
+	c.d.Print(name+" "+strings.Repeat("-", max(0, nameWidth-1-textWidth(name)))+strings.Repeat("-", max(0, timeWidth-len(text)))+text, "")
 }
 
 // filled is text and fillers up to the 79th column.
