@@ -292,6 +292,9 @@ func (x *exec) loop(ctx context.Context, items []any) *outcome {
 			x.vars.Set(register, io.Value, io.marked)
 		}
 		res := io.Value
+		if register != "" && written(x.held[i], 0) {
+			io.item = x.held[i]
+		}
 		if known == nil {
 			x.label(ctx, v, lv, res, item, i, ext)
 			io.Status, io.fatal = status(res), ctx.Err()

@@ -3,6 +3,7 @@ package execute
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type outcome struct {
 	include       *included
 	items         []*outcome // of a loop
 	loop          bool
+	item          any         // of a loop's outcome: what the loop variable held, where that is not all data
 	held          *value.Dict // of set_fact: what the variables hold, see template.Scope.Held
 	fatal         error       // ends the run
 }
@@ -42,6 +44,52 @@ func (o *outcome) fact(name string, result any) any {
 		}
 	}
 	return result
+}
+
+// registered is what the variable holds that a task's result is registered
+// under: its items are those of the loop, with the operator's own text.
+func (o *outcome) registered() Dict {
+	results, ok := o.Value.Lookup("results").(*value.List)
+	if !o.loop || !ok || len(results.Items) != len(o.items) {
+		return o.Value
+	}
+	var kept *value.List
+	for i, it := range o.items {
+		res, ok := results.Items[i].(*value.Dict)
+		name, named := it.Value.Str("ansible_loop_var")
+		if it.item == nil || !ok || !named || !res.Has(name) {
+			continue
+		}
+		if kept == nil {
+			kept = &value.List{Items: slices.Clone(results.Items)}
+		}
+		res = res.Clone()
+		res.Set(name, it.item)
+		kept.Items[i] = res
+	}
+	if kept == nil {
+		return o.Value
+	}
+	d := o.Value.Clone()
+	d.Set("results", kept)
+	return d
+}
+
+// written reports whether v holds text of the operator's.
+func written(v any, depth int) bool {
+	switch v := v.(type) {
+	case *value.Template:
+		return true
+	case *value.List:
+		return depth < value.MaxDepth && slices.ContainsFunc(v.Items, func(e any) bool { return written(e, depth+1) })
+	case *value.Dict:
+		for _, e := range v.All() {
+			if depth < value.MaxDepth && written(e, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // factPos is where such a variable's name is written.

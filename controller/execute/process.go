@@ -190,9 +190,10 @@ func (b *batch) register(j *running, o *outcome) {
 	if name == "" {
 		return
 	}
-	d := strip(o.Value)
+	from := o.registered()
+	d := strip(from)
 	if d.Has("invocation") {
-		if d == o.Value {
+		if d == from {
 			d = d.Clone()
 		}
 		d.Delete("invocation")

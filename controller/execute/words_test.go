@@ -49,6 +49,19 @@ func TestWhatTasksSee(t *testing.T) {
 			},
 		},
 		{
+			"and so it is in the items of registered results", `
+    - debug: msg=x
+      loop: [{cond: "x == '1'"}, {cond: "{{ 'y' ~ ' == 2' }}"}]
+      register: r
+    - debug: var={{ item.item.cond }}
+      loop: "{{ r.results }}"
+      ignore_errors: true
+`, []string{
+				`    "msg": "x"`, `    "msg": "x"`, `    "x == '1'": true`,
+				`fatal: [a]: FAILED! => {"msg": "One or more items failed"}`,
+			},
+		},
+		{
 			"what fails in the var of debug fails, what is undefined or omitted is shown", `
     - debug: var=1/0
       ignore_errors: true

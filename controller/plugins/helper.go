@@ -344,7 +344,7 @@ func (h *Helper) Lookup(name string) (*template.Lookup, bool) {
 	}
 	// Which of its terms name files nobody knows, so a managed host's must look
 	// harmless.
-	return &template.Lookup{Markers: found.markers, Reads: true, Run: func(l *template.LookupCall) ([]any, error) {
+	return &template.Lookup{Markers: found.markers, Nested: true, Reads: true, Run: func(l *template.LookupCall) ([]any, error) {
 		if found.err != nil {
 			return nil, loadError("lookup", name, found.err)
 		}

@@ -365,8 +365,8 @@ class Helper:
 
     def apply(self, kind, frame):
         fn, first = self.function(kind, frame['name'])
-        args, kwargs = [decode(a) for a in frame['args']], {k: decode(v) for k, v in frame['kwargs'].items()}
-        with self.context(self.outside()):
+        with self.context(self.outside()):  # markers of what is undefined can only be made in one
+            args, kwargs = [decode(a) for a in frame['args']], {k: decode(v) for k, v in frame['kwargs'].items()}
             return fn(*first, *args, **kwargs)
 
     def do_filter(self, frame):
@@ -387,8 +387,8 @@ class Helper:
         plugin = loading.lookup_loader.get(frame['name'], loader=loader, templar=templar)
         if plugin is None:
             raise AnsibleError('The lookup plugin %r was not found.' % frame['name'])
-        terms, kwargs = [decode(t) for t in frame['terms']], {k: decode(v) for k, v in frame['kwargs'].items()}
         with self.context(templar):
+            terms, kwargs = [decode(t) for t in frame['terms']], {k: decode(v) for k, v in frame['kwargs'].items()}
             out = plugin.run(terms, variables=variables, **kwargs)
         if isinstance(out, (str, bytes)) or not isinstance(out, abc.Sequence):
             raise TypeError('returned %s instead of %s' % (type(out), list))

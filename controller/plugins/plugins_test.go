@@ -42,6 +42,15 @@ class TestModule:
         return dict(big=lambda v: v > 10, odd_result=lambda v: 'yes')
 `
 
+// markers is a lookup that is given what is undefined.
+const markers = `
+from ansible.plugins.lookup import LookupBase
+class LookupModule(LookupBase):
+    accept_args_markers = True
+    def run(self, terms, variables=None, **kwargs):
+        return terms if terms[-1] == 'all' else [type(t).__name__ for t in terms]
+`
+
 const lookups = `
 from ansible.plugins.lookup import LookupBase
 DOCUMENTATION = '''
@@ -70,6 +79,7 @@ func project(t *testing.T) (*Helper, *strings.Builder) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"filter_plugins/f.py": filters, "test_plugins/t.py": filters, "lookup_plugins/mine.py": lookups,
+		"lookup_plugins/any.py":    markers,
 		"filter_plugins/broken.py": "import nothing_like_that\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -142,6 +152,10 @@ func TestPlugins(t *testing.T) {
 		{expr: "1 is big or 1 is odd_result", want: "True"},
 		{expr: "lookup('mine', 'a', 'b')", want: "'a-3-me,b-3-me'"},
 		{expr: "query('mine', 'a', opt='7')", want: "['a-7-me']"},
+		{expr: "lookup('any', nope, 1)", want: "'UndefinedMarker,int'"},
+		{expr: "lookup('any', nope, 1, 'all')[1]", want: "1"},
+		{expr: "lookup('mine', [nope], 'b')", err: "'nope' is undefined"},
+		{expr: "lookup('any', [nope, 2], 'all')[0][1]", want: "2"},
 		{expr: "'x' | boom", err: "The filter plugin 'boom' failed: bad: x"},
 		{expr: "0 | zero", err: "The filter plugin 'zero' failed: division by zero"},
 		{expr: "1 | obj", err: "unsupported"},

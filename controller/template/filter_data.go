@@ -23,7 +23,12 @@ var dataFilters = map[string]*jinja.Plugin{
 	"bool":            def("to_bool(value)", boolFilter),
 }
 
-func typeDebug(_ *jinja.Context, a []any) (any, error) { return value.TypeName(a[0]), nil }
+func typeDebug(_ *jinja.Context, a []any) (any, error) {
+	if u, ok := a[0].(*value.Undefined); ok && u.Err != nil && errors.As(u.Err, new(*undecryptable)) {
+		return "VaultExceptionMarker", nil
+	}
+	return value.TypeName(a[0]), nil
+}
 
 func ternary(c *jinja.Context, a []any) (any, error) {
 	if a[0] == nil && a[3] != nil {

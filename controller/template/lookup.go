@@ -18,6 +18,8 @@ type Lookup struct {
 	// Markers says that terms and options may be *value.Undefined; Lazy that
 	// containers among them are not rendered.
 	Markers, Lazy bool
+	// Nested says that containers among the terms may hold what is undefined.
+	Nested bool
 	// Reads says that the terms name files of the controller, and Runs that
 	// they are commands; what a managed host chose is refused.
 	Reads, Runs bool
@@ -284,11 +286,8 @@ func joined(c *jinja.Context, results []any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u, ok := r.(*value.Undefined); ok {
-			return u, nil
-		}
 		text, ok := value.Text(r)
-		if !ok {
+		if !ok { // undefined ones are for whoever reads them
 			return value.ListOf(results...), nil
 		}
 		parts[i] = text
@@ -306,7 +305,11 @@ func (s *Scope) runLookup(p *Lookup, l *LookupCall) ([]any, error) {
 		if u, ok := r.(*value.Undefined); ok && !p.Markers {
 			return nil, u
 		}
-		if !p.Lazy {
+		if p.Nested {
+			if r, err = l.loose(r, 0); err != nil {
+				return nil, err
+			}
+		} else if !p.Lazy {
 			if _, ok := r.(*value.Undefined); !ok {
 				if r, err = l.C.Realize(r); err != nil {
 					return nil, err
@@ -339,6 +342,37 @@ func (s *Scope) runLookup(p *Lookup, l *LookupCall) ([]any, error) {
 		return nil, err
 	}
 	return p.Run(l)
+}
+
+// loose renders a term, and leaves in containers what is undefined.
+func (l *LookupCall) loose(v any, depth int) (any, error) {
+	v, err := l.C.Read(v)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := v.(*value.Undefined); ok || depth > value.MaxDepth {
+		return v, nil
+	}
+	switch c := v.(type) {
+	case *value.Dict:
+		out := value.NewDict(c.Len())
+		for k, e := range c.All() {
+			if e, err = l.loose(e, depth+1); err != nil {
+				return nil, err
+			}
+			out.Set(k, e)
+		}
+		return out, nil
+	case *value.List:
+		items := make([]any, len(c.Items))
+		for i, e := range c.Items {
+			if items[i], err = l.loose(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return &value.List{Items: items}, nil
+	}
+	return l.C.Realize(v)
 }
 
 // contentLookups give the content of a file as data.

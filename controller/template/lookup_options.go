@@ -36,6 +36,9 @@ func (l *LookupCall) checkOptions(types map[string]string) error {
 		if kind == "" || v == nil {
 			continue
 		}
+		if u, ok := v.(*value.Undefined); ok {
+			return u
+		}
 		switch kind {
 		case "int", "integer":
 			n, ok := optionInt(v)

@@ -56,7 +56,7 @@ func TestRender(t *testing.T) {
 	vars := value.DictOf(
 		"n", int64(5), "s", op("hello"), "l", value.ListOf(int64(3), op("{{ n }}")),
 		"a", op("{{ b }}"), "b", op("x{{ n }}"), "loop", op("{{ loop }}"), "evil", "{{ n }}",
-		"nested", value.DictOf("k", op("{{ nosuch }}"), "v", int64(1)),
+		"nested", value.DictOf("k", op("{{ nosuch }}"), "v", int64(1)), "vault", &value.Vault{},
 	)
 	for _, c := range []struct {
 		in   any
@@ -74,6 +74,7 @@ func TestRender(t *testing.T) {
 		{op("{{ s | upper }}\n"), "'HELLO\\n'"},
 		{op("{{ [1, 2] | union([2, 3]) }}"), "[1, 2, 3]"},
 		{op("{{ lookup('vars', 'a') }}"), "'x5'"},
+		{op("{{ [vault | type_debug, nosuch | type_debug, nested.k | type_debug] }}"), "['VaultExceptionMarker', 'UndefinedMarker', 'UndefinedMarker']"},
 	} {
 		got, _, err := scope(t, vars).Render(c.in)
 		if err != nil {
@@ -121,6 +122,7 @@ func TestErrors(t *testing.T) {
 		{op("{{ 'x' | from_json }}"), "The filter plugin 'ansible.builtin.from_json' failed: Expecting value: line 1 column 1 (char 0)", "AnsibleTemplatePluginRuntimeError", "/p/site.yml:3:7"},
 		{op("{{ 1 / 0 }}"), "Error rendering template: division by zero", "AnsibleTemplateError", "/p/site.yml:3:7"},
 		{op("{{ lookup('none') }}"), "The lookup plugin 'none' was not found.", "AnsibleTemplatePluginNotFoundError", "/p/site.yml:3:7"},
+		{op("{{ lookup('first_found', files=nosuch) }}"), "'nosuch' is undefined", "AnsibleUndefinedVariable", "/p/site.yml:3:7"},
 		{op("{{ range(3) }}"), "Error rendering template: Type 'range' is unsupported for variable storage.", "AnsibleTemplateError", "/p/site.yml:3:7"},
 	} {
 		_, _, err := scope(t, vars).Render(c.in)
