@@ -18,7 +18,8 @@ targets it needs, with a local `testhost` in the inventory and ansible-test's en
 can, each target gets a throw-away system (an overlay of this one that is gone afterwards, or a host of
 the lab), so that targets may make users and change files; elsewhere such targets are skipped.
 
-Outcomes: passed; failed; later (it failed and brings Python plugins of its own for the controller);
+Outcomes: passed; failed; later (it failed and brings Python plugins of kinds that are not loaded, or names
+internals of ansible-core);
 differs (it asserts what is different on purpose); skipped (cannot run here); and, where the reference
 itself does not pass, alike (ended after the same results as the reference) or out.
 Exit status: 0 when nothing failed that passed in the recorded score, else 1; 2 wrong usage.
@@ -63,14 +64,15 @@ wait_for_connection
 
 # Quick ones that every change is tried with; Python plugins, networks and root are not needed.
 FAST = '''
-any_errors_fatal changed_when check_mode conditionals failed_when group_by hash hosts_field ignore_errors
-import_tasks include_import_tasks_nested include_vars-ad-hoc include_when_parent_is_dynamic
-include_when_parent_is_static includes inventory-invalid-group inventory_constructed inventory_ini
-inventory_yaml limit_inventory lookup_dict lookup_file lookup_fileglob lookup_indexed_items
-lookup_inventory_hostnames lookup_items lookup_lines lookup_list lookup_nested lookup_sequence lookup_together
+any_errors_fatal args changed_when check_mode conditionals debug environment failed_when group_by hash
+hosts_field ignore_errors import_tasks include_import_tasks_nested include_vars-ad-hoc
+include_when_parent_is_dynamic include_when_parent_is_static includes inventory-invalid-group
+inventory_constructed inventory_ini inventory_yaml limit_inventory lookup_dict lookup_file lookup_fileglob
+lookup_indexed_items lookup_inventory_hostnames lookup_items lookup_lines lookup_list lookup_nested
+lookup_pipe lookup_random_choice lookup_sequence lookup_subelements lookup_template lookup_together
 lookup_varnames loop_control parsing path_lookups register roles_var_inheritance special_vars
-special_vars_hosts split strategy_free strategy_host_pinned strategy_linear task_ordering templating_lookups
-templating_settings unvault vars_files
+special_vars_hosts split strategy_free strategy_host_pinned strategy_linear tags task_ordering
+templating_lookups templating_settings test_files unvault var_inheritance vars_files
 '''.split()
 
 # They need services, a journal or a name of their own: a host that runs systemd.
@@ -81,6 +83,7 @@ REMOTE = {'fetch'}
 
 # What targets assert that is different on purpose.
 DIFFERS = {
+    'adhoc': "expects a warning of untrusted text that only a setting for ansible-core's own tests turns on",
     'connection_ssh': 'expects sshpass to hang on a prompt it does not know; Volant speaks SSH itself',
     'copy': 'sends a file whose path the result of a module gave (docs/adr/0002-provenance.md)',
     'fetch': 'reads with a lookup a file whose path the result of a module gave (docs/adr/0002-provenance.md)',
@@ -88,8 +91,8 @@ DIFFERS = {
     'delegate_to': 'expects one SSH session for each name of a machine; here all names share one agent (and it brings a connection plugin)',
 }
 
-# Directories of Python the controller itself would load.
-PLUGINS = ('action', 'become', 'cache', 'callback', 'connection', 'filter', 'inventory', 'lookup', 'strategy', 'test', 'vars')
+# Kinds of Python plugins that are not loaded (filters, tests, lookups, actions and inventories are).
+PLUGINS = ('become', 'cache', 'callback', 'connection', 'strategy', 'vars')
 TAIL = 4000  # characters of a log kept as the reason
 
 
@@ -110,7 +113,7 @@ class Target:
         return self.listed('setup/once') + self.listed('setup/always')
 
     def plugins(self):
-        """Python of this target that the controller would have to load."""
+        """What this target brings that is not loaded here."""
         found = []
         for folder, _, files in os.walk(self.path):
             rel = os.path.relpath(folder, self.path)
@@ -124,7 +127,7 @@ class Target:
             elif rel != '.' and not {'library', 'module_utils', 'modules'} & set(parts):
                 for name in python:  # in a directory that a setting names
                     with open(os.path.join(folder, name), encoding='utf-8', errors='replace') as source:
-                        if re.search(r'^class (Connection|ActionModule|CallbackModule|InventoryModule)\b', source.read(), re.M):
+                        if re.search(r'^class (Connection|CallbackModule)\b', source.read(), re.M):
                             found.append(os.path.join(rel, name))
             elif rel == '.':
                 for name in python:
