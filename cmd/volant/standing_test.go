@@ -10,9 +10,10 @@ import (
 	"volant/controller/config"
 )
 
-// readable are settings that nothing acts on and that tasks can see: as
-// variables, or in what modules are given.
-var readable = map[string]bool{"DEFAULT_MODULE_COMPRESSION": true}
+// readable are settings that nothing acts on and that are looked at all the
+// same: by tasks, as variables or in what modules are given, or to name what
+// is not run.
+var readable = map[string]bool{"DEFAULT_MODULE_COMPRESSION": true, "DEFAULT_CALLBACK_PLUGIN_PATH": true}
 
 // elsewhere are settings that are acted on under another name: that of an
 // option of a plugin, or one put together.
