@@ -16,7 +16,7 @@ type hostState struct {
 	set      table // set_fact and register
 	included table // include_vars
 
-	fetched  table // controller paths that fetch filed for the host
+	fetched table // controller paths that fetch filed for the host
 
 	// sent are the names of inventory variables that a managed host had a say
 	// in: add_host with what another host sent.
