@@ -325,6 +325,7 @@ def main():
             if on_lab:
                 for _unused in range(2):
                     volant(LAB, PLAYBOOK)
+                time.sleep(20)  # what packages start after they are installed takes processor time from all
             for f in SECTIONS:
                 if f.__name__ in wanted:
                     f()
