@@ -141,8 +141,13 @@ func untilRefused(ctx context.Context, addr *net.UDPAddr) (context.Context, func
 	}
 }
 
+// knocks are how often it is asked whether anything listens: a kernel says no
+// six times at first and once a second from then on, and what QUIC sent again
+// may have used that up.
+const knocks = 26
+
 // knock tells whether the host says that nothing listens at the address. It
-// takes at most a second; no news is no answer.
+// takes at most a second and a half; no news is no answer.
 func knock(ctx context.Context, addr *net.UDPAddr) bool {
 	c, err := net.DialUDP("udp", nil, addr)
 	if err != nil {
@@ -150,11 +155,11 @@ func knock(ctx context.Context, addr *net.UDPAddr) bool {
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })()
-	for range 3 { // a datagram too short to be QUIC: ignored where an agent is
+	for range knocks { // a datagram too short to be QUIC: ignored where an agent is
 		if _, err = c.Write([]byte{0}); err != nil {
 			break
 		}
-		_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		if _, err = c.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
 			break
 		}

@@ -12,7 +12,7 @@ import (
 // agent is busy with. When nothing at all comes back the agent is looked after:
 //
 //	sent --250 ms or 10 RTT--> Ping, and ask whether anything listens there
-//	     --1 s-------------> dial beside; what is up first counts
+//	     --1.5 s-----------> dial beside; what is up first counts
 //	     --Silence---------> given up
 const (
 	knockAfter = 250 * time.Millisecond
