@@ -99,13 +99,7 @@ const maxCallback = 1 << 20
 // silentCallbacks warns of a project's own callbacks that the reference would
 // run without being told to.
 func (j *project) silentCallbacks(opt *playbookOptions, seen map[string]bool) {
-	dirs := slices.Clone(j.config.Strings("DEFAULT_CALLBACK_PLUGIN_PATH"))
-	if opt != nil {
-		for _, book := range opt.Playbook {
-			dirs = append(dirs, filepath.Join(filepath.Dir(j.absolute(book)), "callback_plugins"))
-		}
-	}
-	for _, d := range dirs {
+	for _, d := range j.callbackDirs(opt) {
 		files, _ := filepath.Glob(filepath.Join(d, "*.py"))
 		for _, f := range files {
 			name := strings.TrimSuffix(filepath.Base(f), ".py")
@@ -119,6 +113,18 @@ func (j *project) silentCallbacks(opt *playbookOptions, seen map[string]bool) {
 			}
 		}
 	}
+}
+
+// callbackDirs are the directories of callbacks that are no collection's: the
+// configured ones and those beside playbooks.
+func (j *project) callbackDirs(opt *playbookOptions) []string {
+	dirs := slices.Clone(j.config.Strings("DEFAULT_CALLBACK_PLUGIN_PATH"))
+	if opt != nil {
+		for _, book := range opt.Playbook {
+			dirs = append(dirs, filepath.Join(filepath.Dir(j.absolute(book)), "callback_plugins"))
+		}
+	}
+	return dirs
 }
 
 func (j *project) notLoaded(name string) {
@@ -167,13 +173,8 @@ func (j *project) callbackFile(name string, opt *playbookOptions) string {
 			tries = append(tries, filepath.Join(p, parts[0], parts[1], "plugins", "callback", parts[2]+".py"))
 		}
 	} else {
-		for _, d := range j.config.Strings("DEFAULT_CALLBACK_PLUGIN_PATH") {
+		for _, d := range j.callbackDirs(opt) {
 			tries = append(tries, filepath.Join(d, name+".py"))
-		}
-		if opt != nil {
-			for _, book := range opt.Playbook {
-				tries = append(tries, filepath.Join(filepath.Dir(j.absolute(book)), "callback_plugins", name+".py"))
-			}
 		}
 	}
 	for _, t := range tries {

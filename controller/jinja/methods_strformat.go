@@ -8,28 +8,6 @@ import (
 	"volant/wire/value"
 )
 
-func expandTabs(s string, size int) string {
-	var b strings.Builder
-	col := 0
-	for _, r := range s {
-		switch r {
-		case '\t':
-			if size > 0 {
-				n := size - col%size
-				b.WriteString(strings.Repeat(" ", n))
-				col += n
-			}
-		case '\n', '\r':
-			b.WriteRune(r)
-			col = 0
-		default:
-			b.WriteRune(r)
-			col++
-		}
-	}
-	return b.String()
-}
-
 func translate(c *Context, s string, table any) (any, error) {
 	var b strings.Builder
 	for _, ch := range runes(s) {

@@ -98,7 +98,7 @@ func strTable() map[string]*method {
 			if n > 0 && strings.Count(s, "\t")*n > value.MaxText {
 				return nil, value.Raise("MemoryError", "string would exceed the limit of %d bytes", value.MaxText)
 			}
-			return expandTabs(s, n), nil
+			return value.ExpandTabs(s, n), nil
 		},
 		"removeprefix(prefix, /)": func(_ *Context, r any, a []any) (any, error) {
 			p, err := wantText(a[0], "removeprefix() argument")

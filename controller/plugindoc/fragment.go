@@ -116,7 +116,7 @@ func (l *Library) fragment(name string) (doc *value.Dict, collection string, err
 		if file == "" {
 			continue
 		}
-		b, err := os.ReadFile(file)
+		b, err := readFile(file)
 		if err != nil {
 			return nil, "", err
 		}

@@ -1,13 +1,11 @@
 package plugindoc
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"volant/controller/playbook"
-	"volant/controller/yaml"
 	"volant/wire/value"
 )
 
@@ -26,11 +24,7 @@ var keywordPriority = map[string]int64{
 // installed ansible-core has them.
 func (l *Library) Keywords() (*value.Dict, error) {
 	path := filepath.Join(l.Union.Core().Path, "keyword_desc.yml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	v, err := yaml.LoadYAML(b, yaml.Options{File: path, Duplicates: yaml.DuplicatesIgnore})
+	v, err := readYAML(path)
 	if err != nil {
 		return nil, err
 	}

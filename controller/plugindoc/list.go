@@ -154,10 +154,7 @@ func (l *Library) dir(found map[string]string, dir, prefix, kind string, own boo
 }
 
 func readText(path string) string {
-	if st, err := os.Stat(path); err != nil || st.Size() > maxFile {
-		return ""
-	}
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
 		return ""
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"volant/controller/yaml"
 	"volant/wire/value"
 )
 
@@ -14,11 +13,7 @@ import (
 // them, descriptions included.
 func (l *Library) Settings() (*value.Dict, error) {
 	path := filepath.Join(l.Union.Core().Path, "config", "base.yml")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	v, err := yaml.LoadYAML(b, yaml.Options{File: path, Duplicates: yaml.DuplicatesIgnore})
+	v, err := readYAML(path)
 	if err != nil {
 		return nil, err
 	}

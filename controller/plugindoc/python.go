@@ -92,8 +92,8 @@ type parts struct {
 	returns  *value.Dict
 }
 
-// read reads the documents of a Python file or of the YAML file beside one.
-func read(path string) (*parts, error) {
+// readFile reads a file that is not too large for documentation.
+func readFile(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,21 @@ func read(path string) (*parts, error) {
 	if st.Size() > maxFile {
 		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
 	}
-	b, err := os.ReadFile(path)
+	return os.ReadFile(path)
+}
+
+// readYAML reads what a YAML file holds.
+func readYAML(path string) (any, error) {
+	b, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.LoadYAML(b, yaml.Options{File: path, Duplicates: yaml.DuplicatesIgnore})
+}
+
+// read reads the documents of a Python file or of the YAML file beside one.
+func read(path string) (*parts, error) {
+	b, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"volant/controller/yaml"
 	"volant/wire/value"
 )
 
@@ -111,18 +110,7 @@ func loadFirst(dir string, names []string) (*value.Dict, error) {
 	if path == "" {
 		return value.NewDict(0), nil
 	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if st.Size() > maxFile {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	v, err := yaml.LoadYAML(b, yaml.Options{File: path, Duplicates: yaml.DuplicatesIgnore})
+	v, err := readYAML(path)
 	if err != nil {
 		return nil, err
 	}

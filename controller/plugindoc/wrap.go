@@ -3,6 +3,8 @@ package plugindoc
 import (
 	"strings"
 	"unicode/utf8"
+
+	"volant/wire/value"
 )
 
 // filled is Python's textwrap.fill without breaking words: first and rest are
@@ -13,7 +15,7 @@ func filled(text string, width int, first, rest string, maxLines int) string {
 			return ' '
 		}
 		return r
-	}, expandTabs(text))
+	}, value.ExpandTabs(text, 8))
 	chunks := chunksOf(text)
 	var lines []string
 	for len(chunks) > 0 {
@@ -84,29 +86,6 @@ func chunksOf(text string) []string {
 		start = end
 	}
 	return out
-}
-
-func expandTabs(s string) string {
-	if !strings.Contains(s, "\t") {
-		return s
-	}
-	var b strings.Builder
-	column := 0
-	for _, r := range s {
-		switch r {
-		case '\t':
-			n := 8 - column%8
-			b.WriteString(strings.Repeat(" ", n))
-			column += n
-		case '\n', '\r':
-			b.WriteRune(r)
-			column = 0
-		default:
-			b.WriteRune(r)
-			column++
-		}
-	}
-	return b.String()
 }
 
 // wrap fills each paragraph of a text. extra is how far the first line starts

@@ -314,7 +314,7 @@ func assignAnchors(root *node) {
 // lossy is the callbacks' way to make a text fit for a literal block.
 func lossy(s string) string {
 	s = strings.TrimRightFunc(s, pySpace)
-	s = expandTabs(s)
+	s = value.ExpandTabs(s, 8)
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r >= 0x20 && r <= 0x7e || r == 0x85 || r >= 0xa0 && r <= 0xd7ff ||
 			r >= 0xe000 && r <= 0xfffd && r != 0xfeff || r >= 0x10000 && r < 0x10ffff {
@@ -347,24 +347,4 @@ func lossy(s string) string {
 func pySpace(r rune) bool {
 	return r == ' ' || r >= 9 && r <= 13 || r >= 0x1c && r <= 0x1f || r == 0x85 || r == 0xa0 || r == 0x1680 ||
 		r >= 0x2000 && r <= 0x200a || r == 0x2028 || r == 0x2029 || r == 0x202f || r == 0x205f || r == 0x3000
-}
-
-func expandTabs(s string) string {
-	var out strings.Builder
-	column := 0
-	for _, r := range s {
-		switch r {
-		case '\t':
-			n := 8 - column%8
-			out.WriteString(strings.Repeat(" ", n))
-			column += n
-		case '\n', '\r':
-			out.WriteRune(r)
-			column = 0
-		default:
-			out.WriteRune(r)
-			column++
-		}
-	}
-	return out.String()
 }

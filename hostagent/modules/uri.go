@@ -97,7 +97,8 @@ func (q *question) ask(ctx context.Context, w *web, method string) (Result, erro
 	started := time.Now()
 	r, err := w.do(ctx, method, extra, func(*http.Request, []*http.Request) error { return errRedirect })
 	var content string
-	switch wait := net.Error(nil); {
+	var wait net.Error
+	switch {
 	case err == nil:
 		defer r.Body.Close()
 		if content, err = q.answered(r); err != nil {
