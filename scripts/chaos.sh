@@ -31,8 +31,10 @@ echo "{\"Replace\": {\"$time\": \"$dir/time.go\"}}" > "$dir/overlay.json"
 go test -c -o "$dir/chaos" ./e2e/chaos
 CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant-agent" ./cmd/volant-agent
 echo "seed $seed"
+# Violations are shown as they come; the count once more as the last line.
+set -o pipefail
 code=0
-VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" > "$dir/out" || code=$?
-grep -a -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' "$dir/out" || true
+VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" |
+  tee "$dir/out" | { grep -a --line-buffered -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' || true; } || code=$?
 grep -a -E '^[0-9]+ runs, ' "$dir/out" | tail -1
 exit "$code"

@@ -73,7 +73,7 @@ func TestChaos(t *testing.T) {
 	if *only != "" && !slices.ContainsFunc(kinds, func(f fault) bool { return f.name == *only }) {
 		t.Fatalf("there is no fault %q", *only)
 	}
-	var faults, violations atomic.Int64
+	var faults, violations, done atomic.Int64
 	var wg sync.WaitGroup
 	tokens := make(chan struct{}, *jobs)
 	all := *runs + *steps*len(stepFaults)
@@ -100,6 +100,9 @@ func TestChaos(t *testing.T) {
 			violations.Add(int64(len(r.violations)))
 			for _, v := range r.violations {
 				t.Errorf("seed %d (%v): %s", s, r.story, v)
+			}
+			if n := done.Add(1); n%100 == 0 && n < int64(all) {
+				fmt.Printf("after %d of %d: %d faults, %d violations\n", n, all, faults.Load(), violations.Load())
 			}
 		})
 	}
