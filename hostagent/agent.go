@@ -1,6 +1,7 @@
 package hostagent
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -54,6 +55,8 @@ type Agent struct {
 	user      string
 	skipped   atomic.Uint64 // messages of unknown kinds
 	workers   *workerPool
+	// allow tells whether a controller's key is served; nil: whoever has a link is.
+	allow func(ed25519.PublicKey) error
 
 	mu       sync.Mutex // guards what follows
 	sessions map[sessionKey]*agentSession

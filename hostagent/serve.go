@@ -97,6 +97,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	}
 	s.Exe, _ = os.Executable()
 	g := &gate{home: h}
+	a.allow = g.allow
 	local, err := h.listenLocal()
 	if err != nil {
 		if opt.Listen == "none" {

@@ -35,10 +35,16 @@ func (l *link) slot() {
 			}
 			return
 		}
-		switch m := m.(type) {
-		case *wire.Ack:
-			l.sess.journal.ack(m.ID)
+		if ack, ok := m.(*wire.Ack); ok {
+			l.sess.journal.ack(ack.ID)
 			continue
+		}
+		if err := l.served(); err != nil { // since the handshake its key was revoked, or its lease ended
+			l.sess.log.Info("Link ended", "err", err)
+			_ = l.conn.Close(session.CodeRefused, err.Error())
+			return
+		}
+		switch m := m.(type) {
 		case *wire.Task:
 			waiting = false
 			l.taken()
@@ -67,6 +73,14 @@ func (l *link) slot() {
 			return
 		}
 	}
+}
+
+// served tells whether the controller may still have work done.
+func (l *link) served() error {
+	if l.agent.allow == nil {
+		return nil
+	}
+	return l.agent.allow(l.conn.Peer())
 }
 
 // task runs one sub-task; its result is put but not yet flushed.

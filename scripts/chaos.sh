@@ -1,7 +1,9 @@
 #!/bin/bash
 # chaos.sh SEED RUNS: random faults against real agents; the last line says
 # "N runs, N faults, N violations". A run is repeated by its seed. STEPS=n adds
-# each of some faults after each of the first n datagrams; JOBS=n runs n at once.
+# each of some faults after each of the first n datagrams; CLI=n chooses how many runs
+# are of the command itself, killed and continued with --resume (every twentieth);
+# JOBS=n runs n at once.
 set -eu
 cd "$(dirname "$0")/.."
 seed=${1:-$(date +%s)} runs=${2:-100}
@@ -30,11 +32,12 @@ sed -i '0,/^import (/s//import (\n\t"syscall"/' "$dir/time.go"
 echo "{\"Replace\": {\"$time\": \"$dir/time.go\"}}" > "$dir/overlay.json"
 go test -c -o "$dir/chaos" ./e2e/chaos
 CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant-agent" ./cmd/volant-agent
+CGO_ENABLED=0 go build -o "$dir/" ./cmd/volant ./cmd/volant-lab
 echo "seed $seed"
 # Violations are shown as they come; the count once more as the last line.
 set -o pipefail
 code=0
-VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" |
+VOLANT_BIN=$dir "$dir/chaos" -test.v -test.run 'TestChaos$' -test.timeout 24h -seed "$seed" -runs "$runs" -jobs "${JOBS:-4}" -steps "${STEPS:-0}" -cli "${CLI:-$((runs / 20))}" |
   tee "$dir/out" | { grep -a --line-buffered -v -E '^(=== |PASS|FAIL|ok)|^--- |[0-9]+ runs, ' || true; } || code=$?
 grep -a -E '^[0-9]+ runs, ' "$dir/out" | tail -1
 exit "$code"

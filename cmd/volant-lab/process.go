@@ -22,7 +22,8 @@ type processCmd struct {
 
 type processUpCmd struct {
 	dirFlag
-	Hosts int `help:"How many hosts." default:"2"`
+	Hosts int      `help:"How many hosts." default:"2"`
+	Env   []string `help:"A variable of the hosts' logins, as NAME=VALUE. May be given more than once; stays until the lab is down." sep:"none" placeholder:"NAME=VALUE"`
 }
 
 // Help explains what these hosts are and are not.
@@ -51,7 +52,13 @@ func (c *processUpCmd) Run(ctx context.Context) error {
 	if l.Machine == "" {
 		l.Machine = rand.Text()
 	}
-	more := len(l.Hosts) < c.Hosts
+	for _, v := range c.Env {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
+			return fmt.Errorf("--env is NAME=VALUE, not %q", v)
+		}
+	}
+	more := len(l.Hosts) < c.Hosts || len(c.Env) > 0
+	l.Env = append(l.Env, c.Env...)
 	if err := l.addProcessHosts(c.Hosts); err != nil {
 		return err
 	}
@@ -59,7 +66,7 @@ func (c *processUpCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if more {
-		l.Server.end(2 * time.Second) // one process serves all: it starts anew with the longer list
+		l.Server.end(2 * time.Second) // one process serves all: it starts anew and knows of all
 	}
 	if err := l.startServers(ctx); err != nil {
 		return err
@@ -136,13 +143,13 @@ func (l *lab) environment(h *host) []string {
 		name = u.Username
 	}
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	return []string{
+	return append([]string{
 		"HOME=" + home, "USER=" + name, "LOGNAME=" + name, "SHELL=/bin/sh", "LANG=C.UTF-8",
 		"PATH=" + filepath.Join(home, "bin") + ":" + path, // a host's own programs first: tests put false ones there
 		"VOLANT_LAB_HOST=" + h.Name, private.Core + "=1",  // or down could not find who carries the mark
 		markVariable + "=" + l.Machine,
 		"VOLANT_AGENT_HOME=" + filepath.Join(home, ".local/share/volant-agent"), // root's agents must not share one directory
-	}
+	}, l.Env...)
 }
 
 // endMarked ends everything that carries the lab's mark.

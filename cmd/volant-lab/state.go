@@ -24,11 +24,12 @@ type lab struct {
 	Hosts   []host    `json:"hosts"`
 	Server  *process  `json:"server,omitempty"` // process: the SSH servers; systemd: the package proxy
 
-	Bridge  string `json:"bridge,omitempty"`
-	Subnet  string `json:"subnet,omitempty"`  // "10.77.5": the first three numbers
-	Mirror  string `json:"mirror,omitempty"`  // Debian mirror behind the proxy
-	Image   string `json:"image,omitempty"`   // lower layer of the hosts
-	Machine string `json:"machine,omitempty"` // mark in the environment of all that a process lab starts
+	Bridge  string   `json:"bridge,omitempty"`
+	Subnet  string   `json:"subnet,omitempty"`  // "10.77.5": the first three numbers
+	Mirror  string   `json:"mirror,omitempty"`  // Debian mirror behind the proxy
+	Image   string   `json:"image,omitempty"`   // lower layer of the hosts
+	Machine string   `json:"machine,omitempty"` // mark in the environment of all that a process lab starts
+	Env     []string `json:"env,omitempty"`     // more variables of a process lab's logins
 }
 
 // host is one lab host.

@@ -79,12 +79,22 @@ func (a *agent) setClock(d time.Duration) {
 	a.clock = d
 }
 
-// killAll kills everything the agent started, and the agent.
+// killAll kills everything the agent started, and the agent, as the end of its
+// host does: nobody logs in meanwhile.
 func (a *agent) killAll() {
-	for range 3 { // what one started meanwhile is met the next time
+	kill := func() {
 		for _, pid := range a.pids() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+	}
+	kill()
+	// An enrolment under way is over once no child of its is about to become
+	// another program: such a child cannot be told from any other process.
+	a.one.Lock()
+	defer a.one.Unlock()
+	for range 3 { // what one started meanwhile is met the next time
+		kill()
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -23,10 +23,11 @@ var (
 	only = flag.String("only", "", "only this fault")
 	// A sub-task is over after some 30 datagrams.
 	steps = flag.Int("steps", 0, "also each of some faults after each of so many datagrams")
+	cli   = flag.Int("cli", 0, "also so many runs of the command itself, killed and continued with --resume")
 )
 
 // lifetime is more than a run ever needs: so many sub-tasks, each with patience.
-const lifetime = 15 * time.Minute
+const lifetime = 40 * time.Minute
 
 // agentBinary builds the agent once.
 var agentBinary = sync.OnceValues(func() (string, error) {
@@ -76,12 +77,12 @@ func TestChaos(t *testing.T) {
 	var faults, violations, done atomic.Int64
 	var wg sync.WaitGroup
 	tokens := make(chan struct{}, *jobs)
-	all := *runs + *steps*len(stepFaults)
+	all := *runs + *steps*len(stepFaults) + *cli
 	for i := range all {
 		tokens <- struct{}{}
 		s := *seed + uint64(i)
 		step, named := 0, ""
-		if n := i - *runs; n >= 0 {
+		if n := i - *runs; n >= 0 && i < all-*cli {
 			step, named = 1+n/len(stepFaults), stepFaults[n%len(stepFaults)]
 		}
 		wg.Go(func() {
@@ -94,7 +95,12 @@ func TestChaos(t *testing.T) {
 				violations.Add(1)
 				t.Errorf("seed %d does not end", s)
 			})
-			r.run()
+			if i < all-*cli {
+				r.run()
+			} else {
+				r.rng = cliSeed(s)
+				r.cli()
+			}
 			late.Stop()
 			faults.Add(int64(r.faults))
 			violations.Add(int64(len(r.violations)))

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,8 +25,9 @@ import (
 )
 
 const (
-	reconnect = 12 * time.Second
-	patience  = 90 * time.Second // for one sub-task, whatever happens
+	reconnect = 40 * time.Second // of a loaded machine, too; a user's is a minute
+	patience  = 4 * time.Minute  // for one sub-task, whatever happens
+	silence   = 60 * time.Second // more than a link lasts that nothing comes on
 )
 
 // chaosRun is one agent, a controller or two, some hosts' worth of sub-tasks and
@@ -362,7 +364,11 @@ func (r *chaosRun) judge() {
 			r.violate("%s ended with %v, ran %d times", t.name, t.err, ran)
 		}
 	}
-	for end := time.Now().Add(4 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	grace := 4 * time.Second
+	if slices.ContainsFunc(tasks, func(t *task) bool { return t.abandoned }) {
+		grace = silence // the agent waits for a file that its controller no longer sends
+	}
+	for end := time.Now().Add(grace); ; time.Sleep(50 * time.Millisecond) {
 		left := append(r.agent.stagedFiles(), r.agent.processes()...)
 		if len(left) == 0 {
 			return
