@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -110,6 +111,36 @@ func (l *varsLoad) loadNamed(vars *value.Dict) (problem string, err error) {
 	return l.load(found, vars, false)
 }
 
+// varsDepth is how many levels of directories are read, 0 for all. The
+// reference compares the argument as it is, so a text is refused even when it
+// spells a number.
+func varsDepth(v any) (float64, error) {
+	if !value.Truth(v) {
+		return 0, nil
+	}
+	switch v := v.(type) {
+	case bool:
+		return 1, nil
+	case int64:
+		return float64(v), nil
+	case float64:
+		return v, nil
+	case *value.List:
+		return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedList'")
+	case *value.Dict:
+		return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedDict'")
+	}
+	return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedStr'")
+}
+
+// levels counts the directories down to below, which is relative to the first.
+func levels(below string) float64 {
+	if below == "." {
+		return 1
+	}
+	return float64(strings.Count(below, "/") + 2)
+}
+
 // plainRelative reports whether a path a host named stays below where it is
 // looked for: relative, without .. or empty components.
 func plainRelative(name string) bool {
@@ -176,11 +207,9 @@ func (l *varsLoad) loadDir(dir string, vars *value.Dict) (problem string, err er
 	if problem != "" || err != nil {
 		return problem, err
 	}
-	depth := 0
-	if v := l.Args.Lookup("depth"); v != nil {
-		if depth, err = integer(v); err != nil {
-			return "", err
-		}
+	depth, err := varsDepth(l.Args.Lookup("depth"))
+	if err != nil {
+		return "", err
 	}
 	byDir, err := varFiles(dir)
 	if err != nil {
@@ -193,7 +222,7 @@ func (l *varsLoad) loadDir(dir string, vars *value.Dict) (problem string, err er
 	sort.Strings(roots)
 	for _, root := range roots {
 		below, _ := filepath.Rel(dir, root)
-		if n := len(strings.Split(below, "/")) + 1; depth > 0 && below != "." && n > depth {
+		if n := levels(below); depth != 0 && n > depth {
 			continue
 		}
 		ofRoot := value.NewDict(8) // a directory counts as a whole

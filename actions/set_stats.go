@@ -6,7 +6,8 @@ import (
 	"volant/wire/value"
 )
 
-// setStats adds to the statistics of the run.
+// setStats adds to the statistics of the run. The names in its data are rendered
+// and checked before.
 func setStats(_ context.Context, r *Run) (Result, error) {
 	data, perHost, aggregate := value.NewDict(0), false, true
 	if given, ok := r.Args.Get("data"); ok {
@@ -21,13 +22,7 @@ func setStats(_ context.Context, r *Run) (Result, error) {
 		if !isDict {
 			return value.DictOf("failed", true, "msg", "The 'data' option needs to be a dictionary/hash"), nil
 		}
-		for k, v := range dict.All() {
-			name, err := variableName(r, k)
-			if err != nil {
-				return nil, err
-			}
-			data.Set(name, v)
-		}
+		data = dict
 	}
 	if v := r.Args.Lookup("per_host"); v != nil {
 		perHost = truth(v)

@@ -7,10 +7,13 @@ import (
 	"volant/wire/value"
 )
 
+// tagged is where actions check arguments: values there have a place.
+var tagged = argspec.Environment{Tagged: true}
+
 // validate checks an action's own arguments and returns them with aliases
 // resolved, types converted and defaults filled in.
 func validate(r *Run, name string, args *value.Dict, spec *argspec.Spec) (*value.Dict, error) {
-	res := argspec.Validate(spec, args)
+	res := argspec.ValidateIn(tagged, spec, args)
 	if len(res.Errors) == 0 {
 		return res.Params, nil
 	}
@@ -29,7 +32,7 @@ func validateRole(spec, args *value.Dict) ([]string, error) {
 		return nil, err
 	}
 	var problems []string
-	for _, e := range argspec.Validate(parsed, args).Errors {
+	for _, e := range argspec.ValidateIn(tagged, parsed, args).Errors {
 		problems = append(problems, strings.TrimSpace(e.Error()))
 	}
 	return problems, nil

@@ -31,14 +31,24 @@ func (it *item) finalize(s *template.Scope) error {
 	for _, k := range given {
 		out.Mark(text(k))
 	}
-	if actions.Short(it.resolved) == "set_fact" {
+	switch actions.Short(it.resolved) {
+	case "set_fact":
 		it.out.held = value.NewDict(out.Dict.Len())
 		for k, v := range out.Dict.All() {
 			it.out.held.Set(k, s.Held(args.Lookup(k), v))
 		}
 		it.out.held.Places = it.task.Args.Places
-		if err := it.renderKeys(s, &out); err != nil {
+		if err := it.renderNames(s, out.Dict, it.task.Args, &out); err != nil {
 			return err
+		}
+	case "set_stats":
+		written, _ := it.task.Args.Lookup("data").(*value.Dict)
+		if data, ok := out.Dict.Lookup("data").(*value.Dict); ok && written != nil {
+			data = data.Clone()
+			out.Dict.Set("data", data)
+			if err := it.renderNames(s, data, written, nil); err != nil {
+				return err
+			}
 		}
 	}
 	it.args = out
@@ -172,35 +182,35 @@ func sortedArgs(args *value.Dict) *value.Dict {
 	return out
 }
 
-// renderKeys renders the names of set_fact that are templates.
-func (it *item) renderKeys(s *template.Scope, out *template.Args) error {
-	args := out.Dict
-	for i := range args.Len() {
-		k, _ := args.At(i)
+// renderNames renders those names of variables that are templates, of set_fact
+// and of the data of set_stats. written are the names as the task has them; all,
+// when not nil, are the arguments whose names these are.
+func (it *item) renderNames(s *template.Scope, names, written *value.Dict, all *template.Args) error {
+	for _, k := range names.Keys() {
 		name, _ := value.Text(k)
 		if !strings.Contains(name, "{{") {
 			continue
 		}
-		pos := it.task.Args.KeyPos(name)
+		pos := written.KeyPos(name)
 		v, marked, err := s.Render(value.NewTemplate(name, pos))
 		if err != nil {
 			return err
 		}
-		if marked || out.Marked[name] {
-			out.Mark(text(v))
+		if all != nil && (marked || all.Marked[name]) {
+			all.Mark(text(v))
 		}
 		if it.names == nil {
 			it.names = map[string]value.Pos{}
 		}
 		it.names[text(v)] = pos
-		renamed := value.NewDict(args.Len())
-		for old, e := range args.All() {
+		renamed := value.NewDict(names.Len())
+		for old, e := range names.All() {
 			if old == k {
 				old = v
 			}
 			renamed.Set(old, e)
 		}
-		*args = *renamed
+		*names = *renamed
 	}
 	return nil
 }

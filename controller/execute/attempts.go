@@ -223,20 +223,29 @@ func (it *item) finish(res Dict) {
 	res.Set("_ansible_delegated_vars", d)
 }
 
-// badName is the error about a variable that set_fact cannot set, at its place.
+// badName is the error about a variable that set_fact or set_stats cannot set,
+// at its place.
 func (it *item) badName() error {
-	if actions.Short(it.resolved) != "set_fact" {
+	names, written := it.args.Dict, it.task.Args
+	switch actions.Short(it.resolved) {
+	case "set_fact":
+	case "set_stats":
+		names, _ = it.args.Dict.Lookup("data").(*value.Dict)
+		written, _ = it.task.Args.Lookup("data").(*value.Dict)
+	default:
 		return nil
 	}
-	for k := range it.args.Dict.All() {
-		if name := text(k); name != "cacheable" {
-			pos, rendered := it.names[name]
-			if !rendered {
-				pos = it.task.Args.KeyPos(name)
-			}
-			if err := playbook.CheckVariableName(k, pos); err != nil {
-				return err
-			}
+	for k := range names.All() {
+		if k == "cacheable" && names == it.args.Dict {
+			continue
+		}
+		name := value.Str(k)
+		pos, rendered := it.names[name]
+		if !rendered {
+			pos = written.KeyPos(name)
+		}
+		if err := playbook.CheckVariableName(k, pos); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -143,6 +143,8 @@ func CheckVariableName(name any, pos value.Pos) error {
 		if name != nil {
 			e.Excerpt = value.Str(b)
 		}
+	} else if pos.IsZero() { // made by a template
+		e.Excerpt = keyText(name)
 	}
 	return e.WithHelp("Variable names must be strings starting with a letter or underscore character, and contain only letters, numbers and underscores.")
 }

@@ -197,7 +197,10 @@ func (a *Args) Mark(name string) {
 func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 	out := Args{Dict: value.NewDict(args.Len())}
 	for k, v := range args.All() {
-		name, _ := value.Text(k)
+		name, isText := value.Text(k)
+		if !isText {
+			name = value.Str(k)
+		}
 		r, marked, err := s.Render(v)
 		if err != nil {
 			if s.ctx.Err() != nil {
@@ -216,7 +219,10 @@ func (s *Scope) RenderArgs(args *value.Dict) (Args, error) {
 		if r == value.Omit {
 			continue
 		}
-		out.Dict.Set(name, r)
+		if isText {
+			k = name
+		}
+		out.Dict.Set(k, r)
 		if marked {
 			out.Mark(name)
 		}

@@ -30,7 +30,7 @@ func toDict(v any) (any, error) {
 		}
 		return nil, errors.New("dictionary requested, could not parse JSON or key=value")
 	}
-	return nil, errors.New(class(v) + " cannot be converted to a dict")
+	return nil, &classError{of: v, kind: "a dict"}
 }
 
 // keyValues reads "a=1, b='two words'".

@@ -19,6 +19,15 @@ func (e Environment) Convert(name string, v any) (any, error) {
 	if t, ok := v.(*value.Template); ok {
 		v = t.Text
 	}
+	out, err := e.convert(name, v)
+	var other *classError
+	if e.Tagged && errors.As(err, &other) {
+		other.tagged = true
+	}
+	return out, err
+}
+
+func (e Environment) convert(name string, v any) (any, error) {
 	switch name {
 	case "", "str":
 		return toStr(v), nil
@@ -41,10 +50,27 @@ func (e Environment) Convert(name string, v any) (any, error) {
 	case "bytes", "bits":
 		return toBytes(v, name == "bits")
 	}
-	return nil, fmt.Errorf("no such type: %s", name)
+	return nil, errors.New("'NoneType' object is not callable") // the reference has no function for it
 }
 
-func class(v any) string { return "<class '" + value.TypeName(v) + "'>" }
+// classError says that a value of this class becomes nothing of the kind named.
+type classError struct {
+	of     any
+	kind   string // "a float"
+	tagged bool
+}
+
+// Error names the class as Python does.
+func (c *classError) Error() string {
+	name := value.TypeName(c.of)
+	if c.tagged {
+		switch c.of.(type) {
+		case string, int64, float64, *value.List, *value.Dict:
+			name = "ansible.module_utils._internal._datatag._AnsibleTagged" + strings.ToUpper(name[:1]) + name[1:]
+		}
+	}
+	return "<class '" + name + "'> cannot be converted to " + c.kind
+}
 
 func toStr(v any) string {
 	if v == nil {
@@ -82,7 +108,7 @@ func toBool(v any) (any, error) {
 	case bool, int64, float64, string, *big.Int:
 		return Boolean(v)
 	}
-	return nil, errors.New(class(v) + " cannot be converted to a bool")
+	return nil, &classError{of: v, kind: "a bool"}
 }
 
 func toInt(v any) (any, error) {
@@ -139,7 +165,7 @@ func toFloat(v any) (any, error) {
 			return f, nil
 		}
 	}
-	return nil, errors.New(class(v) + " cannot be converted to a float")
+	return nil, &classError{of: v, kind: "a float"}
 }
 
 // expand is os.path.expanduser(os.path.expandvars(s)).
@@ -222,7 +248,7 @@ func toList(v any) (any, error) {
 	case bool, int64, *big.Int, float64:
 		return value.Strings(value.Str(v)), nil
 	}
-	return nil, errors.New(class(v) + " cannot be converted to a list")
+	return nil, &classError{of: v, kind: "a list"}
 }
 
 func toJSON(v any) (any, error) {
@@ -232,7 +258,7 @@ func toJSON(v any) (any, error) {
 	case *value.List, *value.Dict, value.Tuple:
 		return value.EncodeJSON(v, value.JSONStyle{Indent: -1})
 	}
-	return nil, errors.New(class(v) + " cannot be converted to a json string")
+	return nil, &classError{of: v, kind: "a json string"}
 }
 
 // sizes are the factors of the suffixes of human-readable sizes.
@@ -245,7 +271,7 @@ func toBytes(v any, bits bool) (any, error) {
 	if bits {
 		kind = "Bit"
 	}
-	bad := fmt.Errorf("%s cannot be converted to a %s value", class(v), kind)
+	bad := &classError{of: v, kind: "a " + kind + " value"}
 	text := strings.TrimSpace(toStr(v))
 	end := 0
 	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.') {

@@ -42,6 +42,9 @@ type Result struct {
 type Environment struct {
 	Getenv func(string) string              // nil: the process's
 	Home   func(user string) (string, bool) // nil: the passwd database; user may be empty
+	// Tagged names classes in errors as the reference's controller has them,
+	// where values know where they were written.
+	Tagged bool
 }
 
 func (e Environment) getenv(name string) (string, bool) {

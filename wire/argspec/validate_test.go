@@ -103,3 +103,29 @@ func TestConvert(t *testing.T) {
 		}
 	}
 }
+
+// TestConvertClasses: classes are named as Python has them, on a host and where
+// values know their place.
+func TestConvertClasses(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		v      any
+		tagged bool
+		want   string
+	}{
+		{"float", "x", false, "<class 'str'> cannot be converted to a float"},
+		{"float", "x", true, "<class 'ansible.module_utils._internal._datatag._AnsibleTaggedStr'> cannot be converted to a float"},
+		{"dict", value.ListOf(), true, "<class 'ansible.module_utils._internal._datatag._AnsibleTaggedList'> cannot be converted to a dict"},
+		{"list", value.DictOf(), true, "<class 'ansible.module_utils._internal._datatag._AnsibleTaggedDict'> cannot be converted to a list"},
+		{"json", int64(1), true, "<class 'ansible.module_utils._internal._datatag._AnsibleTaggedInt'> cannot be converted to a json string"},
+		{"json", true, true, "<class 'bool'> cannot be converted to a json string"},
+		{"bytes", "1Q", true, "<class 'ansible.module_utils._internal._datatag._AnsibleTaggedStr'> cannot be converted to a Byte value"},
+		{"bits", "1Q", false, "<class 'str'> cannot be converted to a Bit value"},
+		{"nosuch", "x", false, "'NoneType' object is not callable"},
+	} {
+		_, err := Environment{Tagged: c.tagged}.Convert(c.kind, c.v)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s of %v: %v, want %s", c.kind, c.v, err, c.want)
+		}
+	}
+}
