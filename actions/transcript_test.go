@@ -43,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 func runTranscript(t *testing.T, archive *txtar.Archive) {
 	dir := t.TempDir()
 	h := &scriptedHost{t: t, facts: value.NewDict(0)}
-	task := &Task{Marked: func(string) bool { return false }, Hostname: "h1", RemoteUser: "deploy", AsyncDir: "~/.ansible_async", FactModules: []string{"smart"}}
+	task := &Task{Marked: func(string) bool { return false }, Hostname: "h1", RemoteUser: "deploy", AsyncDir: "~/.ansible_async", FactModules: []string{"smart"}, TaskFile: filepath.Join(dir, "site.yml")}
 	c := &testController{dir: dir, vars: value.NewDict(0)}
 	want := ""
 	for _, f := range archive.Files {
