@@ -108,7 +108,7 @@ func TestProtocols(t *testing.T) {
   gather_facts: false
   tasks:
     - shell: cat; echo {{ 6 * 7 }}
-      args: {stdin: "it is "}
+      args: {stdin: "it is ", stdin_add_newline: false}
       register: r
     - assert: {that: r.stdout == 'it is 42'}
     - copy: {content: "{{ 'x' * 100000 }}", dest: "/tmp/volant-e2e-{{ inventory_hostname }}"}
@@ -139,7 +139,7 @@ func TestProtocols(t *testing.T) {
 			tc.first.want(out, code, 0, "running")
 			if tc.first == ours || tc.first == next { // the key is pinned, the agent met
 				out, code = tc.first.playbook(play, "--limit", host)
-				tc.first.want(out, code, 0, "ok=5")
+				tc.first.want(out, code, 0, "ok=6")
 			}
 			if tc.shut {
 				if out, code := l.run(time.Minute, "volant-lab", "sshd", "stop", "--dir", l.dir, host); code != 0 {
@@ -149,7 +149,7 @@ func TestProtocols(t *testing.T) {
 			for range 2 {
 				out, code = tc.second.playbook(play, "--limit", host)
 				if tc.code == 0 {
-					tc.second.want(out, code, 0, "ok=5", "unreachable=0")
+					tc.second.want(out, code, 0, "ok=6", "unreachable=0")
 				} else {
 					tc.second.want(out, code, tc.code, tc.text, "unreachable=1")
 				}

@@ -99,8 +99,20 @@ func (l *link) welcome(ctx context.Context, r *frame.Reader) (*wire.Welcome, err
 	return nil, fmt.Errorf("%s where Welcome was due", m.Kind())
 }
 
+// maxAsides bounds what the control stream asked for and is still going on: more
+// than a link has slots. Whoever asks for more is not read until one is done.
+const maxAsides = 2 * wire.MaxSlots
+
 // control reads the control stream until it ends; true after Goodbye.
 func (l *link) control(r *frame.Reader) bool {
+	tokens := make(chan struct{}, maxAsides)
+	aside := func(do func()) {
+		tokens <- struct{}{} // given back at the latest when the connection ends and what was running with it
+		l.slots.Go(func() {
+			defer func() { <-tokens }()
+			do()
+		})
+	}
 	for {
 		m, err := r.Read()
 		var unknown *frame.UnknownError
@@ -120,18 +132,16 @@ func (l *link) control(r *frame.Reader) bool {
 		case *wire.Ack:
 			l.sess.journal.ack(m.ID)
 		case *wire.Cancel:
-			l.slots.Add(1)
-			go func() { // ends when the sub-task's processes are gone
-				defer l.slots.Done()
+			aside(func() { // ends when the sub-task's processes are gone
 				l.sess.cancelTask(m.ID)
 				l.say(&wire.Ended{ID: m.ID})
-			}()
+			})
 		case *wire.Drain:
 			l.mu.Lock()
 			l.drain = true
 			l.mu.Unlock()
 		case *wire.Reset:
-			l.slots.Go(func() { // ends when what was warm has ended
+			aside(func() { // ends when what was warm has ended
 				l.agent.reset(l.sess.key.controller)
 				l.say(&wire.Pong{})
 			})

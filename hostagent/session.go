@@ -282,15 +282,19 @@ const orphanPoll = 250 * time.Millisecond
 
 var errLost = errors.New("the agent stopped while the sub-task ran; it may or may not have completed")
 
-// maxDead bounds the ids remembered as cancelled before they came.
-const maxDead = 4096
+// Bounds of the ids remembered as cancelled before they came: how many, and the
+// bytes of a host's name in one; longer ones never come.
+const (
+	maxDead     = 4096
+	maxDeadName = 1024
+)
 
 // cancelTask cancels a sub-task, returning once it is over; one that has not
 // come yet will not start.
 func (s *agentSession) cancelTask(id wire.TaskID) {
 	s.mu.Lock()
 	j := s.jobs[id]
-	if j == nil {
+	if j == nil && len(id.Host) <= maxDeadName {
 		if len(s.dead) >= maxDead {
 			clear(s.dead)
 		}

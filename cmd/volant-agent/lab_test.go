@@ -57,6 +57,17 @@ func (s *scripted) Run(ctx context.Context, env *hostagent.Env, t *wire.Task) (*
 			return nil, err
 		}
 		return ok("path", path, "size", int64(len(b)), "staging", env.Staging())
+	case "append":
+		path, _ := t.Args.Str("path")
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		_, err = f.WriteString("ran\n")
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		return ok()
 	case "big":
 		n, _ := t.Args.Lookup("n").(int64)
 		return ok("big", string(make([]byte, n)))
