@@ -116,10 +116,11 @@ func diskFull(home string, free, need int64) *Error {
 
 // uploadScript receives the agent on standard input behind the request line,
 // under a name of its own, and renames it only when it is what was sent. The
-// request goes through a builtin, so it is in no argument list.
+// request goes through a builtin, so it is in no argument list. Whatever ends it
+// before that leaves nothing: the line may break, and then what it prints kills it.
 // Words in capitals are replaced.
 const uploadScript = `IFS= read -r req || exit 1; d=HOME_DIR; o=$(umask); n="$d/bin/volant-agent-SHORT"; t="$d/bin/.new.$$"; umask 077; ` +
-	`trap 'rm -f "$t"' 0; ` +
+	`trap 'rm -f "$t"; rmdir "$d/bin" "$d" 2> /dev/null' 0; trap 'exit 1' HUP INT PIPE TERM; ` +
 	`mkdir -p "$d/bin" || { echo VOLANT-UPLOAD write; exit 1; }; ` +
 	`if ! UNPACK > "$t"; then cat > /dev/null; echo; echo VOLANT-UPLOAD write; df -kP "$d"; exit 1; fi; ` +
 	`chmod 755 "$t" || { echo VOLANT-UPLOAD write; exit 1; }; ` +

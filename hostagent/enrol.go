@@ -157,7 +157,7 @@ func (h Home) start(ctx context.Context, exe string, port int, listen string) er
 	}
 	cmd := exec.Command(exe, args...) //nolint:noctx // it outlives us
 	cmd.Dir, _ = os.UserHomeDir()
-	if cmd.Dir == "" {
+	if st, err := os.Stat(cmd.Dir); err != nil || !st.IsDir() { // an account may have none, or one that is not there
 		cmd.Dir = "/"
 	}
 	cmd.Stdout, cmd.Stderr = log, log

@@ -54,7 +54,7 @@ func (h Home) noteBecame(b became) {
 // purgeWorkers has every user whom workers became remove what they cached. The
 // error names those for whom that needs a password.
 func (h Home) purgeWorkers(ctx context.Context) error {
-	exe, err := os.Executable()
+	exe, err := Executable()
 	if err != nil {
 		return fmt.Errorf("finding this executable: %w", err)
 	}

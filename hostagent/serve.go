@@ -95,7 +95,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 		PID: os.Getpid(), Start: stage.ProcessStart(os.Getpid()), Version: cfg.Version, Protocol: wire.Version,
 		Agent: id.Public(), Listen: opt.Listen, Since: time.Now().UTC().Truncate(time.Second), Unit: opt.Unit,
 	}
-	s.Exe, _ = os.Executable()
+	s.Exe, _ = Executable()
 	g := &gate{home: h}
 	a.allow = g.allow
 	local, err := h.listenLocal()

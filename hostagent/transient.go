@@ -43,7 +43,7 @@ func (h Home) ServeTransient(ctx context.Context, cfg Config, controller ed25519
 		PID: os.Getpid(), Start: stage.ProcessStart(os.Getpid()), Version: cfg.Version, Protocol: wire.Version,
 		Listen: "none", Agent: id.Public(), Since: time.Now().UTC().Truncate(time.Second),
 	}
-	s.Exe, _ = os.Executable()
+	s.Exe, _ = Executable()
 	err = ready(s)
 	if err == nil {
 		a.serveTunnel(ctx, rw, id, func(k ed25519.PublicKey) error {

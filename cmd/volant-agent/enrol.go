@@ -51,7 +51,7 @@ func (c *enrolCmd) enrol(ctx context.Context, req enrol.Request) (enrol.Reply, e
 	if err != nil {
 		return enrol.Reply{}, err
 	}
-	exe, err := os.Executable()
+	exe, err := hostagent.Executable()
 	if err != nil {
 		return enrol.Reply{}, fmt.Errorf("finding this executable: %w", err)
 	}
@@ -83,7 +83,7 @@ func (c *enrolCmd) transient(h hostagent.Home, req enrol.Request) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.DiscardHandler)
-	exe, err := os.Executable()
+	exe, err := hostagent.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this executable: %w", err)
 	}
@@ -151,7 +151,7 @@ func (c *installCmd) copySelf(h hostagent.Home) (string, error) {
 	if err := h.Open(); err != nil {
 		return "", err
 	}
-	exe, err := os.Executable()
+	exe, err := hostagent.Executable()
 	if err != nil {
 		return "", fmt.Errorf("finding this executable: %w", err)
 	}

@@ -77,7 +77,7 @@ func (c *serveCmd) serve(ctx context.Context, say func(string)) error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Executable()
+	exe, err := hostagent.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this executable: %w", err)
 	}

@@ -92,7 +92,7 @@ type versionCmd struct {
 func (c *versionCmd) Run() error {
 	switch {
 	case c.Digest:
-		exe, err := os.Executable()
+		exe, err := hostagent.Executable()
 		if err != nil {
 			return fmt.Errorf("finding this executable: %w", err)
 		}

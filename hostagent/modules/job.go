@@ -132,7 +132,7 @@ func (s *jobSpec) start(henv *hostagent.Env, t *wire.Task) error {
 			return nil
 		}
 	}
-	self, err := os.Executable()
+	self, err := hostagent.Executable()
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *jobSpec) scope() []string {
 	if err != nil {
 		return nil
 	}
-	self, err := os.Executable()
+	self, err := hostagent.Executable()
 	if err != nil {
 		return nil
 	}
