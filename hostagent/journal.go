@@ -118,7 +118,8 @@ func openJournal(path string) (*journal, error) {
 }
 
 // load reads records from j.size to the end of the file. What cannot be read
-// marks the journal damaged; what was read before it counts.
+// marks the journal damaged; what was read before it counts. The file is locked,
+// and whoever else writes it does so under the lock: nothing is half written.
 func (j *journal) load() error {
 	st, err := j.f.Stat()
 	if err != nil {
@@ -128,12 +129,12 @@ func (j *journal) load() error {
 	torn := false
 	for j.size < st.Size() {
 		if _, err := j.f.ReadAt(head[:], j.size); err != nil {
-			torn = !j.shared
+			torn = true
 			break
 		}
 		n := int64(binary.BigEndian.Uint32(head[:4]))
 		if n > maxRecord || j.size+int64(len(head))+n > st.Size() {
-			torn = !j.shared // else it is being written
+			torn = true
 			break
 		}
 		body := make([]byte, n)
@@ -249,6 +250,9 @@ func (j *journal) catchUp() error {
 		return nil
 	}
 	j.shared = true
+	if st.Size() < j.size { // the other one cut off what was damaged
+		j.size, j.damaged = st.Size(), true
+	}
 	return j.load()
 }
 
@@ -482,7 +486,7 @@ func (j *journal) close(over bool) {
 }
 
 func alive(pid int, start string) bool {
-	if pid <= 1 || start == "" {
+	if pid <= 1 || start == "" || stage.Zombie(pid) {
 		return false
 	}
 	if now := stage.ProcessStart(pid); now != "" {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"volant/stage"
 	"volant/wire"
@@ -152,6 +154,73 @@ func TestJournalDamaged(t *testing.T) {
 			j = testJournal(t, path, 1)
 			if b, err := j.result(id(9)); err != nil || string(b) != "nine" {
 				t.Errorf("what came after the damage: %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// TestJournalDamagedAnywhere: whatever byte is wrong, and whether the agent that
+// wrote it is gone, dying or still there, nothing that was started is taken for
+// something that never came.
+func TestJournalDamagedAnywhere(t *testing.T) {
+	other := exec.Command("sleep", "100")
+	dying := exec.Command("true")
+	for _, cmd := range []*exec.Cmd{other, dying} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(5 * time.Second); !stage.Zombie(dying.Process.Pid) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	t.Cleanup(func() {
+		_ = other.Process.Kill()
+		_ = other.Wait()
+		_ = dying.Wait()
+	})
+	if alive(dying.Process.Pid, stage.ProcessStart(dying.Process.Pid)) {
+		t.Error("a process that ended is alive until its parent looks")
+	}
+	for name, owner := range map[string]int{"gone": 0, "dying": dying.Process.Pid, "there": other.Process.Pid} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "j")
+			j := testJournal(t, path, 1)
+			if owner != 0 {
+				j.pid, j.start = owner, stage.ProcessStart(owner)
+				if err := j.append(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			begin(t, j, 1)
+			j.finish(id(1), []byte("one"))
+			begin(t, j, 2)
+			if j.close(false); owner == 0 {
+				died(t, j)
+			}
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := range whole {
+				for _, garbage := range [][]byte{{0xff, 0, 0xff, 0}, {0}, {whole[at] ^ 1}, {0xff}} {
+					b := append(bytes.Clone(whole[:at]), garbage...)
+					if len(b) < len(whole) {
+						b = append(b, whole[len(b):]...)
+					}
+					if bytes.Equal(b, whole) {
+						continue
+					}
+					if err := os.WriteFile(path, b, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					j := testJournal(t, path, 1)
+					for n := range uint32(2) {
+						if s := j.state(id(n + 1)); s == wire.StateUnknown {
+							t.Errorf("%x at byte %d of %d: %d would run twice", garbage, at, len(whole), n+1)
+						}
+					}
+					j.close(false)
+				}
 			}
 		})
 	}

@@ -195,19 +195,30 @@ func randomName() string {
 // ProcessStart is the start time of a process in the kernel's ticks since
 // boot: with the pid it names a process for ever. Empty when there is none.
 func ProcessStart(pid int) string {
+	if fields := processStat(pid); len(fields) >= 20 {
+		return fields[19]
+	}
+	return ""
+}
+
+// Zombie tells whether a process has ended and its parent has not noticed yet.
+func Zombie(pid int) bool {
+	fields := processStat(pid)
+	return len(fields) > 0 && (fields[0] == "Z" || fields[0] == "X")
+}
+
+// processStat are the fields of /proc/PID/stat behind the name; none when there
+// is no such process.
+func processStat(pid int) []string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return ""
+		return nil
 	}
 	// The name in parentheses may hold anything, parentheses included.
-	fields := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
-	if len(fields) < 20 {
-		return ""
-	}
-	return fields[19]
+	return strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
 }
