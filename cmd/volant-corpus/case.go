@@ -161,7 +161,7 @@ func (h *hosts) Match(pattern string) ([]string, error) {
 // settings answers the config lookup from the defaults.
 type settings struct{ c *config.Config }
 
-func (s settings) Setting(name, _, plugin string) (any, string, bool, error) {
+func (s settings) Setting(_ *template.LookupCall, name, _, plugin string) (any, string, bool, error) {
 	if plugin != "" {
 		return nil, "default", true, nil
 	}

@@ -255,7 +255,13 @@ func (r configReport) names(kind string) []string {
 	}
 	var names []string
 	for _, n := range r.plugins {
-		if short := strings.TrimPrefix(n, "ansible.builtin."); slices.Contains(known, short) {
+		short, ok := strings.TrimPrefix(n, "ansible.builtin."), false
+		if r.lib != nil {
+			short, ok = r.lib.Configured(kind, n)
+		} else {
+			ok = slices.Contains(known, short)
+		}
+		if ok {
 			names = append(names, short)
 		} else {
 			r.warn("Skipping %s as we could not find matching plugin", n)

@@ -90,8 +90,16 @@ func (j *project) docLibrary(modulePath ...string) (*plugindoc.Library, error) {
 	if err != nil || u == nil {
 		return nil, err
 	}
+	paths := map[string][]string{}
+	for _, kind := range plugindoc.Types {
+		setting := strings.ToUpper(kind) + "_PLUGIN_PATH"
+		if kind != "become" {
+			setting = "DEFAULT_" + setting
+		}
+		paths[kind] = j.config.Strings(setting)
+	}
 	return &plugindoc.Library{
-		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"),
+		Union: u, Collections: j.config.Strings("COLLECTIONS_PATHS"), Paths: paths,
 		HasAction: func(name string) bool {
 			_, ok := actions.Lookup(name)
 			return ok

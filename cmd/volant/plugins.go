@@ -51,14 +51,17 @@ func (l latePlugins) lookup(name string) (*template.Lookup, bool) {
 // Python for plugins; dirs are the playbooks'. The caller calls end when the run
 // is over.
 func (j *project) names(u *union.Union, dirs ...string) (names *execute.Names, end func()) {
-	names = &execute.Names{Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display}
+	names = &execute.Names{
+		Union: u, Files: j.files, Lookups: j.engine.HasLookup, Sink: j.display,
+		UncheckedGroups: !j.config.Bool("VALIDATE_ACTION_GROUP_METADATA"),
+	}
 	if u == nil {
 		return names, func() {}
 	}
 	core := u.Core()
 	opt := plugins.Options{
 		Python: core.Python, Dir: j.dir, Stdout: j.stdout, Sink: j.display, Routed: names.Routed,
-		CollectionDir: u.CollectionDir,
+		CollectionDir: u.CollectionDir, Handler: u.Handler,
 		Configured: map[string][]string{
 			"filter":    j.config.Strings("DEFAULT_FILTER_PLUGIN_PATH"),
 			"test":      j.config.Strings("DEFAULT_TEST_PLUGIN_PATH"),

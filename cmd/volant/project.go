@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 		AllowBrokenConditionals: j.config.Bool("ALLOW_BROKEN_CONDITIONALS"),
 		NoEmbeddedTemplates:     !j.config.Bool("ALLOW_EMBEDDED_TEMPLATES"),
 		ManagedString:           j.config.String("DEFAULT_MANAGED_STR"),
-		Settings:                settings{j.config},
+		Settings:                settings{j},
 		Plugins:                 latePlugins{j},
 		Lookups:                 latePlugins{j}.lookup,
 	})
@@ -135,20 +136,30 @@ func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 }
 
 // settings answers the config lookup.
-type settings struct{ c *config.Config }
+type settings struct{ j *project }
 
-// Setting implements template.Settings.
-func (s settings) Setting(name, kind, plugin string) (v any, origin string, ok bool, err error) {
-	if kind != "" {
-		got, err := s.c.Option(kind, plugin, name, nil, nil)
-		return got.Value, got.Origin, err == nil, nil
+// Setting implements template.Settings. Plugins in no table of ours are asked
+// for in Python.
+func (s settings) Setting(l *template.LookupCall, name, kind, plugin string) (v any, origin string, ok bool, err error) {
+	var bad error // of a variable that does not render
+	vars := func(name string) (any, bool) {
+		v, ok, err := l.Variable(name)
+		bad = cmp.Or(bad, err)
+		return v, ok && err == nil
 	}
-	known := false
-	for _, row := range config.Settings() {
-		known = known || row.Name == name
+	var got config.Value
+	switch {
+	case kind == "":
+		got, ok, err = s.j.config.InTask(name, vars)
+	case config.PluginOption(kind, plugin, name) != nil:
+		ok = true
+		got, err = s.j.config.Option(kind, plugin, name, vars, nil)
+	case s.j.plugins == nil:
+		return nil, "", false, &fault.Error{Msg: fmt.Sprintf("Unable to load %s plugin %s.", kind, value.Repr(plugin))}
+	default:
+		return s.j.plugins.Setting(l, name, kind, plugin)
 	}
-	got := s.c.Lookup(name)
-	return got.Value, got.Origin, known, nil
+	return got.Value, got.Origin, ok, cmp.Or(bad, err)
 }
 
 // variables reads the options -e.

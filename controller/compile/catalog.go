@@ -31,6 +31,8 @@ type Catalog struct {
 	// Actions reports whether an action plugin in Python runs the action of
 	// that full name. May be nil.
 	Actions func(resolved string) bool
+	// UncheckedGroups leaves out warnings about the metadata of action groups.
+	UncheckedGroups bool
 	// Dir is told of each directory whose plugins become known. May be nil.
 	Dir func(dir string)
 
@@ -121,6 +123,22 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 		}
 		return resolved{name: "ansible.builtin." + short, ok: true}
 	}
+	if !builtinStatement(short) {
+		// An action comes before a module of its name, and is what
+		// module_defaults know. The project's own replace those of ansible-core
+		// but where ansible.builtin is asked for.
+		legacy := "ansible.legacy." + short
+		has := c.Actions != nil && (name == short || name == legacy) && c.Actions(legacy)
+		if has && len(collections) == 0 {
+			return resolved{name: legacy, ok: true}
+		}
+		if full, err := c.Union.Action(name, c.Scope(collections)); err == nil {
+			return resolved{name: full, ok: true}
+		}
+		if has {
+			return resolved{name: legacy, ok: true}
+		}
+	}
 	names, err := c.Union.Names(name, c.Scope(collections))
 	switch removed := (*union.RemovedError)(nil); {
 	case err == nil && len(names) > 0:
@@ -134,12 +152,6 @@ func (c *Catalog) resolve(name string, collections []string) resolved {
 		return resolved{err: fault.New(fault.Generic, value.Pos{}, "%s", removed.Msg)}
 	case own:
 		return resolved{name: "ansible.builtin." + short, ok: true}
-	}
-	if plugin := c.plugin("action", name, collections); plugin != "" {
-		return resolved{name: plugin, ok: true}
-	}
-	if legacy := "ansible.legacy." + short; c.Actions != nil && c.Actions(legacy) {
-		return resolved{name: legacy, ok: true}
 	}
 	if len(names) > 0 { // where ansible-core's routing sends it
 		return resolved{missing: names[len(names)-1]}
@@ -300,9 +312,25 @@ func (c *Catalog) CollectionOf(path string) string {
 
 // ActionGroup implements playbook.Plugins.
 func (c *Catalog) ActionGroup(group string) (members, extends []string, ok bool) {
+	g, ok := c.group(group)
+	if c.Sink != nil && !c.UncheckedGroups {
+		for _, w := range g.Wrong {
+			c.Sink.Warning(&fault.Error{Msg: w})
+		}
+	}
+	return g.Members, g.Extends, ok
+}
+
+// ActionGroup is Catalog.ActionGroup without warnings.
+func (s silent) ActionGroup(group string) (members, extends []string, ok bool) {
+	g, ok := s.group(group)
+	return g.Members, g.Extends, ok
+}
+
+func (c *Catalog) group(group string) (union.Group, bool) {
 	i := strings.LastIndexByte(group, '.')
 	if c.Union == nil || i < 0 {
-		return nil, nil, false
+		return union.Group{}, false
 	}
 	return c.Union.ActionGroup(group[:i], group[i+1:])
 }

@@ -122,3 +122,44 @@ func TestCollectionStays(t *testing.T) {
 		t.Error("a playbook is in the collection of the one before")
 	}
 }
+
+// searched notes which collections an action was looked for in.
+type searched struct {
+	names
+	in map[string]string
+}
+
+func (s searched) Action(name string, collections []string) (string, bool, error) {
+	s.in[name] = strings.Join(collections, " ")
+	return s.names.Action(name, collections)
+}
+
+// What is inside a block is found in the block's collections, wherever they are
+// written.
+func TestCollectionsOfBlocks(t *testing.T) {
+	dir := tree(t, map[string]string{"site.yml": `- hosts: all
+  collections: [play.level]
+  tasks:
+    - debug:
+    - block:
+        - copy:
+        - collections: [inner.one]
+          rescue: [file: ]
+          block: [ping: , {stat: , collections: [own.one]}]
+      always: [command: ls]
+      collections: [outer.one]
+`})
+	l := newLoader(value.NewDict(0), &collect{})
+	s := searched{in: map[string]string{}}
+	l.Plugins = s
+	if _, err := l.Load(filepath.Join(dir, "site.yml")); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"debug": "play.level ansible.legacy", "copy": "outer.one ansible.legacy", "command": "outer.one ansible.legacy",
+		"ping": "inner.one ansible.legacy", "file": "inner.one ansible.legacy", "stat": "own.one ansible.legacy",
+	}
+	if d := cmp.Diff(want, s.in); d != "" {
+		t.Error(d)
+	}
+}

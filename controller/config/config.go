@@ -226,19 +226,8 @@ func (c *Config) Option(kind, plugin, option string, vars, keywords func(string)
 		return Value{}, fmt.Errorf("no option %q of %s plugin %q is known", option, kind, plugin)
 	}
 	label := fmt.Sprintf(" for '%s' %s plugin", plugin, kind)
-	for _, from := range []struct {
-		word  string
-		get   func(string) (any, bool)
-		names []string
-	}{{"var", vars, s.Vars}, {"keyword", keywords, s.Keywords}} {
-		if from.get == nil {
-			continue
-		}
-		for i := len(from.names) - 1; i >= 0; i-- {
-			if v, ok := from.get(from.names[i]); ok && v != nil {
-				return c.typed(*s, v, from.word+": "+from.names[i], label)
-			}
-		}
+	if v, ok, err := c.nearer(*s, label, vars, keywords); ok {
+		return v, err
 	}
 	key := kind + "/" + plugin + "/" + option
 	c.mu.Lock()
@@ -251,6 +240,40 @@ func (c *Config) Option(kind, plugin, option string, vars, keywords func(string)
 		c.options[key] = v
 	}
 	return v, err
+}
+
+// nearer is what a variable or keyword sets a setting to; ok is false when none
+// does.
+func (c *Config) nearer(s Setting, label string, vars, keywords func(string) (any, bool)) (v Value, ok bool, err error) {
+	for _, from := range []struct {
+		word  string
+		get   func(string) (any, bool)
+		names []string
+	}{{"var", vars, s.Vars}, {"keyword", keywords, s.Keywords}} {
+		if from.get == nil {
+			continue
+		}
+		for i := len(from.names) - 1; i >= 0; i-- {
+			if raw, ok := from.get(from.names[i]); ok && raw != nil {
+				v, err := c.typed(s, raw, from.word+": "+from.names[i], label)
+				return v, true, err
+			}
+		}
+	}
+	return Value{}, false, nil
+}
+
+// InTask is the value of a setting where variables may set it; ok is false for
+// names that no setting has.
+func (c *Config) InTask(name string, vars func(string) (any, bool)) (v Value, ok bool, err error) {
+	s, ok := index()[name]
+	if !ok {
+		return Value{}, false, nil
+	}
+	if v, set, err := c.nearer(s, "", vars, nil); set {
+		return v, true, err
+	}
+	return c.Lookup(name), true, nil
 }
 
 // PluginOption is one option of a plugin, also of the become plugins of

@@ -81,7 +81,6 @@ var moot = map[string]string{
 	"STRING_TYPE_FILTERS":                          "the reference does not read it either",
 	"SYSTEM_WARNINGS":                              "there are no such warnings",
 	"USE_PERSISTENT_CONNECTIONS":                   "every link is persistent",
-	"VALIDATE_ACTION_GROUP_METADATA":               "metadata of action groups is not validated",
 	"WORKER_SHUTDOWN_POLL_COUNT":                   noWorkers,
 	"WORKER_SHUTDOWN_POLL_DELAY":                   noWorkers,
 	"_ANSIBALLZ_COVERAGE_CONFIG":                   forTests,

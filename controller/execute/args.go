@@ -55,6 +55,9 @@ func (it *item) finalize(s *template.Scope) error {
 	return nil
 }
 
+// shownAction is how messages name the action: a project's own has no collection.
+func (it *item) shownAction() string { return strings.TrimPrefix(it.resolved, "ansible.legacy.") }
+
 // nameAction finds the action that a template names.
 func (it *item) nameAction(s *template.Scope) error {
 	v, _, err := s.Render(it.task.Action)
@@ -133,7 +136,7 @@ func (it *item) spreadRaw(s *template.Scope, args *value.Dict, raw any) (marked 
 	case isText && txt == "":
 		return false, nil
 	case isText && !allTemplate(txt):
-		return false, it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.resolved))
+		return false, it.atAction(fault.New(fault.Generic, value.Pos{}, "Action '%s' does not support raw params.", it.shownAction()))
 	}
 	v, marked, err := s.Container(raw)
 	if err == nil {
@@ -234,7 +237,7 @@ func layer(args *value.Dict, v, written any) error {
 }
 
 func (it *item) badArgs(err error) error {
-	return it.atAction(fault.New(fault.Generic, value.Pos{}, "Finalization of task args for '%s' failed.", it.resolved).Because(err))
+	return it.atAction(fault.New(fault.Generic, value.Pos{}, "Finalization of task args for '%s' failed.", it.shownAction()).Because(err))
 }
 
 // atAction puts e where the action's name was written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"volant/actions"
@@ -160,11 +161,11 @@ func (x *exec) items(ctx context.Context) (items []any, loop bool, err error) {
 		return l.Items, true, nil
 	}
 	dir := "files"
-	switch actions.Short(x.task.Resolved) {
-	case "template":
-		dir = "templates"
-	case "include_vars":
-		dir = "vars"
+	for _, word := range []string{"template", "var"} { // wherever it is in the action's name, as written
+		if strings.Contains(text0(x.task.Action), word) {
+			dir = word + "s"
+			break
+		}
 	}
 	items, x.itemsMarked, err = s.With(with, k.Value, dir)
 	x.held = s.LoopVars(with, k.Value, items)

@@ -47,24 +47,32 @@ func (o *outcome) fact(name string, result any) any {
 }
 
 // registered is what the variable holds that a task's result is registered
-// under: its items are those of the loop, with the operator's own text.
+// under: facts that it set, and the items of a loop, with the operator's own
+// text.
 func (o *outcome) registered() Dict {
 	results, ok := o.Value.Lookup("results").(*value.List)
 	if !o.loop || !ok || len(results.Items) != len(o.items) {
-		return o.Value
+		return o.ownFacts(o.Value)
 	}
 	var kept *value.List
 	for i, it := range o.items {
-		res, ok := results.Items[i].(*value.Dict)
-		name, named := it.Value.Str("ansible_loop_var")
-		if it.item == nil || !ok || !named || !res.Has(name) {
+		was, ok := results.Items[i].(*value.Dict)
+		if !ok {
+			continue
+		}
+		res := it.ownFacts(was)
+		if name, named := it.Value.Str("ansible_loop_var"); it.item != nil && named && res.Has(name) {
+			if res == was {
+				res = res.Clone()
+			}
+			res.Set(name, it.item)
+		}
+		if res == was {
 			continue
 		}
 		if kept == nil {
 			kept = &value.List{Items: slices.Clone(results.Items)}
 		}
-		res = res.Clone()
-		res.Set(name, it.item)
 		kept.Items[i] = res
 	}
 	if kept == nil {
@@ -73,6 +81,21 @@ func (o *outcome) registered() Dict {
 	d := o.Value.Clone()
 	d.Set("results", kept)
 	return d
+}
+
+// ownFacts is the result of a set_fact whose facts are what the variables hold.
+func (o *outcome) ownFacts(res Dict) Dict {
+	facts, ok := res.Lookup("ansible_facts").(*value.Dict)
+	if !ok || o.held == nil {
+		return res
+	}
+	own := facts.Clone()
+	for k, v := range facts.All() {
+		own.Set(k, o.fact(text(k), v))
+	}
+	res = res.Clone()
+	res.Set("ansible_facts", own)
+	return res
 }
 
 // written reports whether v holds text of the operator's.

@@ -49,6 +49,22 @@ func TestWhatTasksSee(t *testing.T) {
 			},
 		},
 		{
+			"and in registered facts", `
+    - set_fact: {cond: "x == '1'"}
+      register: one
+    - debug: var={{ one.ansible_facts.cond }}
+    - set_fact: {cond: "x == '1'", made: "{{ 'x' ~ '' }}"}
+      loop: [1]
+      register: many
+    - debug: var={{ many.results[0].ansible_facts.cond }}
+    - debug: var={{ many.results[0].ansible_facts.made }}
+      ignore_errors: true
+`, []string{
+				`    "x == '1'": true`, `    "x == '1'": true`,
+				"fatal: [a]: FAILED! => {\"msg\": \"Task failed: Error while resolving `var` expression: Encountered untrusted template or expression.\"}",
+			},
+		},
+		{
 			"and so it is in the items of registered results", `
     - debug: msg=x
       loop: [{cond: "x == '1'"}, {cond: "{{ 'y' ~ ' == 2' }}"}]

@@ -62,8 +62,8 @@ type Kwarg struct {
 
 // Func is the code of a filter, test, function or method. The error's text is
 // the reference's. c is the render in progress and must not be kept after the
-// call: it is used again. Arguments are never *value.Template: text arrives as
-// string.
+// call: it is used again. Arguments are never *value.Template unless the plugin
+// wants them: text arrives as string.
 type Func func(c *Context, a Args) (any, error)
 
 // Plugin is a filter, test or global function.
@@ -86,6 +86,8 @@ type Plugin struct {
 	// Embedded says that positional string literals that look like templates
 	// arrive as *value.Template (lookup, query).
 	Embedded bool
+	// Texts says that arguments may be *value.Template.
+	Texts bool
 	// Direct says that a global function gets its arguments just as they are,
 	// markers and unrendered items included (lookup, query, undef).
 	Direct bool

@@ -277,10 +277,10 @@ func (a Args) firstMarker() *value.Undefined {
 }
 
 // kindOfArgs is what a function's arguments may be, see Plugin.
-type kindOfArgs struct{ lazy, embedded, markup, keys bool }
+type kindOfArgs struct{ lazy, embedded, markup, keys, texts bool }
 
 func (p *Plugin) args() kindOfArgs {
-	return kindOfArgs{p.Lazy, p.Embedded, p.Lazy || p.Markup, p.Keys}
+	return kindOfArgs{p.Lazy, p.Embedded, p.Lazy || p.Markup, p.Keys, p.Texts}
 }
 
 // ready prepares arguments for a function: text as string and, unless lazy,
@@ -291,7 +291,7 @@ func (c *Context) ready(a *Args, k kindOfArgs) error {
 		case string, int64, bool, nil, *value.Undefined:
 			return v, nil
 		case *value.Template:
-			if k.embedded && LooksTemplate(x.Text) {
+			if k.texts || k.embedded && LooksTemplate(x.Text) {
 				return v, nil
 			}
 			return x.Text, nil

@@ -108,6 +108,12 @@ func (l *Loader) block(d *value.Dict, w where) (*Block, error) {
 		}
 	}
 	var err error
+	if v, ok := d.Get("collections"); ok { // what is inside is found with it
+		first := []entry{{"collections", v, d.KeyPos("collections"), d.ValuePos("collections")}}
+		if b.Keywords, _, err = l.fields(blockClass, first, b.Pos); err != nil {
+			return nil, err
+		}
+	}
 	for _, part := range []struct {
 		key   string
 		nodes *[]Node

@@ -25,6 +25,8 @@ type Library struct {
 	// Dirs are directories (of a project) that have library, filter_plugins and
 	// so on below them.
 	Dirs []string
+	// Paths are the configured directories of plugins, by type.
+	Paths map[string][]string
 	// ModulePath are directories of modules.
 	ModulePath []string
 	// Collections are the places collections are installed in.
@@ -197,8 +199,14 @@ func (l *Library) own(kind, short string) *plugin {
 	if strings.ContainsAny(short, "./") {
 		return nil
 	}
-	for _, dir := range l.Dirs {
-		if file := inDir(filepath.Join(dir, kind+"_plugins"), short); file != "" {
+	dirs := l.project(kind)
+	for _, dir := range dirs { // a YAML file may be anything
+		if st, err := os.Stat(filepath.Join(dir, short+".py")); err == nil && st.Mode().IsRegular() {
+			return &plugin{short, filepath.Join(dir, short+".py"), ""}
+		}
+	}
+	for _, dir := range dirs {
+		if file := inDir(dir, short); file != "" {
 			return &plugin{short, file, ""}
 		}
 	}
@@ -206,6 +214,28 @@ func (l *Library) own(kind, short string) *plugin {
 		return &plugin{"ansible.builtin." + short, file, "ansible.builtin"}
 	}
 	return nil
+}
+
+// project are the directories of plugins that are not ansible-core's: the
+// project's and the configured ones, with two levels below each.
+func (l *Library) project(kind string) []string {
+	var tops []string
+	for _, dir := range l.Dirs {
+		tops = append(tops, filepath.Join(dir, kind+"_plugins"))
+	}
+	var out []string
+	for _, top := range append(tops, l.Paths[kind]...) {
+		out = append(out, top)
+		for _, pattern := range []string{"*", "*/*"} {
+			found, _ := filepath.Glob(filepath.Join(top, pattern))
+			for _, f := range found {
+				if st, err := os.Stat(f); err == nil && st.IsDir() && filepath.Base(f) != "__pycache__" {
+					out = append(out, f)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // inDir finds the file of a plugin: Python, or else the YAML file that

@@ -35,10 +35,7 @@ func (l *Library) List(kind string, only []string, summaries bool) []Entry {
 	if within("ansible.legacy") {
 		dirs := l.library()
 		if kind != "module" {
-			dirs = nil
-			for _, d := range l.Dirs {
-				dirs = append(dirs, filepath.Join(d, kind+"_plugins"))
-			}
+			dirs = l.project(kind)
 		}
 		for _, d := range dirs {
 			l.dir(found, d, "ansible.legacy.", kind, true, 0)

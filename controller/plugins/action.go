@@ -10,16 +10,24 @@ import (
 
 	"volant/actions"
 	"volant/controller/fault"
+	"volant/controller/jinja"
 	"volant/stage"
 	"volant/wire/shlex"
 	"volant/wire/value"
 )
 
 // Action returns an action plugin in Python by the full name of an action, of a
-// project (ansible.legacy.NAME) or a collection. Those of ansible-core itself
-// are in package actions.
+// project (ansible.legacy.NAME) or a collection, or of a module whose collection
+// says which action does it. Those of ansible-core itself are in package actions.
 func (h *Helper) Action(resolved string) (actions.Spec, bool) {
-	name, ok := h.actionName(resolved)
+	name, ok := "", false
+	if h.opt.Handler != nil {
+		name = h.opt.Handler(resolved)
+	}
+	if name == "" {
+		name = resolved
+	}
+	name, ok = h.actionName(name)
 	if !ok {
 		return actions.Spec{}, false
 	}
@@ -69,7 +77,7 @@ func (h *Helper) run(ctx context.Context, r *actions.Run, name string) (actions.
 	if err := refuseMarked(r); err != nil {
 		return nil, err
 	}
-	args, err := encode(r.Args, 0)
+	args, err := codec{raw: true}.encode(asWritten(r.RawArgs, r.Args, 0), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +98,42 @@ func (h *Helper) run(ctx context.Context, r *actions.Run, name string) (actions.
 		return nil, err
 	}
 	return b.outcome(v)
+}
+
+// asWritten is a rendered argument, in which texts that hold no template are the
+// operator's own again: a plugin may evaluate them as expressions.
+func asWritten(raw, v any, depth int) any {
+	if depth > maxDepth {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		if t, ok := raw.(*value.Template); ok && t.Text == v && !jinja.LooksTemplate(v) {
+			return t
+		}
+	case *value.Dict:
+		from, ok := raw.(*value.Dict)
+		if !ok {
+			return v
+		}
+		out := value.NewDict(v.Len())
+		for k, e := range v.All() {
+			was, _ := from.Get(k)
+			out.Set(k, asWritten(was, e, depth+1))
+		}
+		return out
+	case *value.List:
+		from, ok := raw.(*value.List)
+		if !ok || from.Len() != v.Len() {
+			return v
+		}
+		out := &value.List{Items: make([]any, len(v.Items))}
+		for i, e := range v.Items {
+			out.Items[i] = asWritten(from.Items[i], e, depth+1)
+		}
+		return out
+	}
+	return v
 }
 
 // refuseMarked keeps a managed host from naming the controller file that an

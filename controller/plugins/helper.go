@@ -31,6 +31,9 @@ type Options struct {
 	// CollectionDir is where a collection (namespace.name) is installed, ""
 	// for nowhere. May be nil.
 	CollectionDir func(name string) string
+	// Handler is the action plugin that a module's collection names for it, by
+	// full names, "" for none. May be nil.
+	Handler func(module string) string
 	// Configured are the configured plugin directories by kind.
 	Configured map[string][]string
 	// Vault opens what inventory plugins read encrypted. May be nil.

@@ -10,6 +10,7 @@ import json
 import os
 import struct
 import sys
+from collections import ChainMap
 
 MAX_FRAME = 64 << 20
 MAX_DEPTH = 200
@@ -125,6 +126,11 @@ def decode(v):
     if kind == 'vault':
         return encrypted(inner)
     raise ValueError('no value is called %r' % kind)
+
+
+def trusted(text):
+    """What the operator wrote: it may hold templates, and be an expression."""
+    return TrustedAsTemplate().tag(text) if TrustedAsTemplate else text
 
 
 class Encoded:
@@ -394,6 +400,17 @@ class Helper:
             raise TypeError('returned %s instead of %s' % (type(out), list))
         return list(out)
 
+    def do_setting(self, frame):
+        kind, plugin = frame['kind'], frame['plugin']
+        found = getattr(loading, kind + '_loader').get(plugin, class_only=True)  # which makes its options known
+        if found is None:
+            raise AnsibleError('Unable to load %s plugin %r.' % (kind, plugin))
+        if frame['name'] not in settings.config.get_configuration_definitions(kind, plugin):
+            return {'known': False}
+        value, origin = settings.config.get_config_value_and_origin(
+            frame['name'], plugin_type=kind, plugin_name=plugin, variables=ChainMap(Vars(self.channel), vars(settings)))
+        return {'known': True, 'value': value, 'origin': origin}
+
     def do_wants(self, frame):
         return self.sources().wants(self, frame)
 
@@ -446,6 +463,7 @@ def main():
     if start.get('path'):
         sys.path.insert(0, start['path'])
     names = globals()
+    from ansible import constants as settings
     from ansible.errors import AnsibleError
     from ansible.parsing.dataloader import DataLoader
     from ansible.parsing.vault import is_encrypted
@@ -465,6 +483,23 @@ def main():
     except ImportError:
         TemplateContext = TemplateOptions = None
 
+    try:
+        from ansible._internal._datatag._tags import TrustedAsTemplate
+    except ImportError:
+        TrustedAsTemplate = None
+
+    try:
+        from ansible._internal._templating import _jinja_bits
+        flatten = _jinja_bits._flatten_and_lazify_vars
+    except (ImportError, AttributeError):
+        pass
+    else:
+        def layers(mapping):
+            """What is rendered already needs none of the templates' lazy containers."""
+            return iter([mapping]) if isinstance(mapping, Lazy) else flatten(mapping)
+
+        _jinja_bits._flatten_and_lazify_vars = layers
+
     class Loader(DataLoader):
         def __init__(self, channel):
             super().__init__()
@@ -475,9 +510,9 @@ def main():
                 return b_data, False
             return self._channel.ask('decrypt', data=base64.b64encode(b_data).decode('ascii')), True
 
-    names.update(AnsibleError=AnsibleError, loading=loading, Templar=Templar, Display=Display, Undefined=Undefined,
+    names.update(AnsibleError=AnsibleError, settings=settings, loading=loading, Templar=Templar, Display=Display, Undefined=Undefined,
                  UndefinedError=UndefinedError, EvalContext=EvalContext, UndefinedMarker=UndefinedMarker, Loader=Loader,
-                 TemplateContext=TemplateContext, TemplateOptions=TemplateOptions)
+                 TemplateContext=TemplateContext, TemplateOptions=TemplateOptions, TrustedAsTemplate=TrustedAsTemplate)
     quiet(channel)
     loading.init_plugin_loader(start.get('collections') or [])
     helper = Helper(channel)

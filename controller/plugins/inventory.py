@@ -1,10 +1,3 @@
-
-
-def trusted(text):
-    """What the operator wrote, which may hold templates."""
-    return TrustedAsTemplate().tag(text) if TrustedAsTemplate else text
-
-
 def encrypted(text):
     return EncryptedString(ciphertext=text) if TrustedAsTemplate else EncryptedString(text)
 
@@ -34,16 +27,16 @@ class Sources:
     """Inventory plugins: each reads a source and adds to what is there."""
 
     def __init__(self, channel):
-        global TrustedAsTemplate, Origin, EncryptedString, AnsibleUnsafe
+        global Origin, EncryptedString, AnsibleUnsafe
         from ansible.inventory import manager
         from ansible.inventory.data import InventoryData
         from ansible.inventory.host import Host
         from ansible.parsing import vault
         from ansible.utils import vars as variables
         try:
-            from ansible._internal._datatag._tags import Origin, TrustedAsTemplate
+            from ansible._internal._datatag._tags import Origin
         except ImportError:
-            Origin = TrustedAsTemplate = None
+            Origin = None
         try:
             from ansible.utils.unsafe_proxy import AnsibleUnsafe
         except ImportError:

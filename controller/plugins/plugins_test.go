@@ -52,6 +52,13 @@ class LookupModule(LookupBase):
 `
 
 const lookups = `
+import contextlib
+try:
+    from ansible._internal._datatag._tags import TrustedAsTemplate
+except ImportError:
+    class TrustedAsTemplate:
+        def tag(self, text):
+            return text
 from ansible.plugins.lookup import LookupBase
 DOCUMENTATION = '''
 name: mine
@@ -63,6 +70,13 @@ options:
 class LookupModule(LookupBase):
     def run(self, terms, variables=None, **kwargs):
         self.set_options(var_options=variables, direct=kwargs)
+        if terms[0] == 'templar':  # what the helper gives plugins to render with
+            text = TrustedAsTemplate().tag('{{ who }} of {{ l[1] }}, {{ d.k.z | upper }}, {{ loc }}, {{ "no" if nosuch is undefined }}')
+            with self._templar.set_temporary_context(available_variables=dict(variables, loc='there')) if hasattr(
+                    self._templar, 'set_temporary_context') else contextlib.nullcontext():
+                return [self._templar.template(text)]
+        if terms[0] == 'whole':
+            return [self._templar.template(TrustedAsTemplate().tag('{{ who }}-{{ d }}'))]
         if terms[0] == 'file':
             return [self._loader.get_text_file_contents(terms[1])] if hasattr(self._loader, 'get_text_file_contents') else []
         return ['%s-%s-%s' % (t, self.get_option('opt'), variables.get('who')) for t in terms]
@@ -131,11 +145,14 @@ func TestPlugins(t *testing.T) {
 	v.Set("who", value.NewTemplate("{{ 'me' | same }}", value.Pos{}))
 	v.Set("huge", new(big.Int).Lsh(big.NewInt(1), 100))
 	v.Set("marked", "{{ 1 + 1 }}")
+	v.Set("d", value.DictOf("k", value.DictOf("z", "deep")))
 	s := scope(t.Context(), t, h, v)
 	for _, c := range []struct {
 		expr, want, err string
 	}{
 		{expr: "l | same", want: "[1, 'x', None, 2.5, True]"},
+		{expr: "lookup('mine', 'templar')", want: "'me of x, DEEP, there, no'"},
+		{expr: "lookup('mine', 'whole')", want: `"me-{'k': {'z': 'deep'}}"`},
 		{expr: "{'a': {1: (2, 3)}} | same", want: "{'a': {1: [2, 3]}}"},
 		{expr: "huge | same", want: "1267650600228229401496703205376"},
 		{expr: "'é☃' | same", want: "'é☃'"},
@@ -206,6 +223,34 @@ func TestHang(t *testing.T) {
 	_, _, err := scope(ctx, t, h, value.NewDict(0)).Expression(value.NewTemplate("1 | hang", value.Pos{}))
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 10*time.Second {
 		t.Fatalf("%v after %s", err, time.Since(begin))
+	}
+}
+
+// TestSetting: options of plugins that ansible-core finds, as the lookup config
+// asks for them.
+func TestSetting(t *testing.T) {
+	h, _ := project(t)
+	e := template.New(template.Options{Plugins: h, Lookups: h.Lookup, Settings: h})
+	for _, c := range []struct {
+		expr, want string
+		set        any // mine_opt
+	}{
+		{"lookup('config', 'opt', plugin_type='lookup', plugin_name='mine')", "3", nil},
+		{"lookup('config', 'opt', plugin_type='lookup', plugin_name='mine', show_origin=true)", "[5, 'var: mine_opt']", int64(5)},
+		{"lookup('config', 'opt', plugin_type='lookup', plugin_name='mine')", "6", value.NewTemplate("{{ 5 | add }}", value.Pos{})},
+		{"lookup('config', 'opt', plugin_type='lookup', plugin_name='mine')", "has an invalid value", "five"},
+		{"lookup('config', 'none', plugin_type='lookup', plugin_name='mine')", "No config definition exists for 'none'", nil},
+		{"q('config', 'none', plugin_type='lookup', plugin_name='mine', on_missing='skip')", "[]", nil},
+		{"lookup('config', 'opt', plugin_type='lookup', plugin_name='nowhere')", "Unable to load lookup plugin 'nowhere'", nil},
+	} {
+		v := value.NewDict(1)
+		if c.set != nil {
+			v.Set("mine_opt", c.set)
+		}
+		got, _, err := e.Scope(t.Context(), vars{v}, template.ScopeOptions{Basedir: t.TempDir()}).Expression(value.NewTemplate(c.expr, value.Pos{}))
+		if text := value.Repr(got); err == nil && text != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %s, %v; want %s", c.expr, text, err, c.want)
+		}
 	}
 }
 

@@ -47,9 +47,10 @@ type Hosts interface {
 
 // Settings gives the values of configuration settings to the config lookup.
 type Settings interface {
-	// Setting returns a setting's value and where it came from; plugin type
-	// and name are empty for the global ones. ok is false for unknown names.
-	Setting(name, pluginType, pluginName string) (v any, origin string, ok bool, err error)
+	// Setting returns a setting's value and where it came from, for the task
+	// that l belongs to; plugin type and name are empty for the global ones.
+	// ok is false for unknown names.
+	Setting(l *LookupCall, name, pluginType, pluginName string) (v any, origin string, ok bool, err error)
 }
 
 // Options are what an Engine is made with. The zero Options work: no secrets,

@@ -371,6 +371,14 @@ func (l *LookupCall) loose(v any, depth int) (any, error) {
 			}
 		}
 		return &value.List{Items: items}, nil
+	case value.Tuple:
+		out := make(value.Tuple, len(c))
+		for i, e := range c {
+			if out[i], err = l.loose(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	}
 	return l.C.Realize(v)
 }

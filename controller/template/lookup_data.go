@@ -360,7 +360,7 @@ func configLookup(l *LookupCall) ([]any, error) {
 		var from string
 		found := false
 		if st := l.Scope.e.opt.Settings; st != nil {
-			if v, from, found, err = st.Setting(name, kind, plugin); err != nil {
+			if v, from, found, err = st.Setting(l, name, kind, plugin); err != nil {
 				return nil, err
 			}
 		}

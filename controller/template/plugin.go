@@ -38,16 +38,19 @@ func keys(p *jinja.Plugin) *jinja.Plugin { p.Keys = true; return p }
 // markup lets value.Markup through to the plugin.
 func markup(p *jinja.Plugin) *jinja.Plugin { p.Markup = true; return p }
 
-// iterate is what iterating over an argument of a lazy plugin yields, rendered:
-// of a dict only the keys, whose values are not looked at.
+// iterate is what iterating over an argument of a lazy plugin yields: of a dict
+// only the keys, whose values are not looked at, nor is what items contain.
 func iterate(c *jinja.Context, v any) ([]any, error) {
-	if _, isDict := v.(*value.Dict); !isDict {
-		var err error
-		if v, err = c.Realize(v); err != nil {
-			return nil, err
+	items, err := c.Items(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		if u, ok := item.(*value.Undefined); ok {
+			return nil, u
 		}
 	}
-	return c.Items(v)
+	return items, nil
 }
 
 // raw is a plugin whose arguments Python's C code takes: no signature.

@@ -322,3 +322,25 @@ func TestCompatibility(t *testing.T) {
 		}
 	}
 }
+
+// What ansible-core's internal collection says of values.
+func TestTagged(t *testing.T) {
+	d := value.DictOf("own", value.NewTemplate("a == b", value.Pos{File: "/p", Line: 1, Column: 1}), "data", "a", "made", value.NewTemplate("{{ data }}", value.Pos{}),
+		"deep", value.ListOf(value.NewTemplate("x", value.Pos{})), "sent", "{{ data }}")
+	for expr, want := range map[string]any{
+		"own is ansible._protomatter.tagged_with('TrustedAsTemplate')":                                     true,
+		"deep[0] is ansible._protomatter.tagged_with('TrustedAsTemplate')":                                 true,
+		"data is ansible._protomatter.tagged_with('TrustedAsTemplate')":                                    false,
+		"made is ansible._protomatter.tagged_with('TrustedAsTemplate')":                                    false,
+		"own is ansible._protomatter.tagged_with('Origin')":                                                true,
+		"data is ansible._protomatter.tagged_with('Origin')":                                               false,
+		"data | ansible._protomatter.apply_trust is ansible._protomatter.tagged_with('TrustedAsTemplate')": true,
+		"sent | ansible._protomatter.apply_trust is ansible._protomatter.tagged_with('TrustedAsTemplate')": false, // a managed host's
+		"5 | ansible._protomatter.apply_trust":                                                             int64(5),
+	} {
+		s := template.New(template.Options{}).Scope(t.Context(), varMap{d, map[string]bool{"sent": true}}, template.ScopeOptions{})
+		if got, _, err := s.Expression(op(expr)); err != nil || got != want {
+			t.Errorf("%s: %v, %v", expr, got, err)
+		}
+	}
+}

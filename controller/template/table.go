@@ -11,8 +11,8 @@ import (
 // builtinFilters, builtinTests and builtinGlobals are everything the
 // reference adds to Jinja's own.
 var (
-	builtinFilters = named(dataFilters, setFilters, randomFilters, mathFilters, textFilters, hashFilters, pathFilters, timeFilters, serialFilters, urlFilters)
-	builtinTests   = named(dataTests, resultTests, fileTests, versionTests)
+	builtinFilters = named(dataFilters, setFilters, randomFilters, mathFilters, textFilters, hashFilters, pathFilters, timeFilters, serialFilters, urlFilters, internalFilters)
+	builtinTests   = named(dataTests, resultTests, fileTests, versionTests, internalTests)
 )
 
 // named joins tables and gives every plugin its full name.
@@ -21,6 +21,9 @@ func named(tables ...map[string]*jinja.Plugin) map[string]*jinja.Plugin {
 	for _, t := range tables {
 		for name, p := range t {
 			p.Name = "ansible.builtin." + name
+			if strings.Contains(name, ".") {
+				p.Name = name
+			}
 			out[name] = p
 		}
 	}

@@ -131,6 +131,8 @@ func (s *Scope) container(v any) (any, error) {
 	switch out := out.(type) {
 	case *value.List, *value.Dict:
 		return out, nil
+	case value.Tuple:
+		return value.ListOf(out...), nil
 	}
 	return s.finalize(out, t)
 }
