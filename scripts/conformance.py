@@ -323,7 +323,7 @@ def serve_ssh():
 
 
 # What targets expect of a system, as images of ansible-test have it.
-PACKAGES = 'acl bzip2 cron git gnupg iproute2 libuser openssh-client openssh-server sshpass sudo unzip xz-utils zip zstd'
+PACKAGES = 'acl bzip2 cron git gnupg iproute2 libuser locales openssh-client openssh-server sshpass sudo unzip xz-utils zip zstd'
 
 
 def build(job):
@@ -335,7 +335,7 @@ def build(job):
     os.chmod(policy, 0o755)
     code = subprocess.call(['chroot', root, 'sh', '-c', 'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && '
                             'apt-get install -y -qq --no-install-recommends %s '
-                            '&& ssh-keygen -A && apt-get clean && rm -rf /var/lib/apt/lists/*' % PACKAGES])
+                            '&& localedef -i en_US -f UTF-8 en_US.UTF-8 && ssh-keygen -A && apt-get clean && rm -rf /var/lib/apt/lists/*' % PACKAGES])
     os.unlink(policy)
     return code
 
