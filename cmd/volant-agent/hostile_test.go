@@ -161,3 +161,41 @@ func TestHostileSlot(t *testing.T) {
 		}
 	})
 }
+
+// TestFlappingAgent: one that is met and goes as soon as it is given something to
+// do, again and again, is dialled with pauses and given up.
+func TestFlappingAgent(t *testing.T) {
+	dials := 0
+	f := newFleet(t, sshTo{}, quick, func(c *fleet.Config) {
+		c.Reconnect = 2 * time.Second
+		c.Local = func(context.Context) (session.Conn, error) {
+			dials++
+			ours, theirs := session.Pipe()
+			go func() { // ends with the connection
+				hello(theirs)
+				s, err := theirs.OpenStream(context.Background())
+				if err != nil {
+					return
+				}
+				w := frame.NewWriter(s)
+				if w.Send(&wire.Pull{}) == nil {
+					_, _ = frame.NewReader(s).Read()
+				}
+				_ = theirs.Close(session.CodeShutdown, "no more")
+			}()
+			return ours, nil
+		}
+	})
+	l, err := f.Local(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u *fleet.Unreachable
+	begin := time.Now()
+	if _, err := l.Run(t.Context(), task("echo")); !errors.As(err, &u) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(begin); dials > 40 || took > 20*time.Second {
+		t.Errorf("dialled %d times in %v", dials, took)
+	}
+}

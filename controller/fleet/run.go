@@ -26,6 +26,7 @@ type exchange struct {
 	due  *time.Timer // looks after the agent when it does not answer
 	// broken counts slots lost while the link stayed up.
 	broken int
+	heard  int                // messages of the agent about this sub-task
 	served map[wire.Hash]bool // files that were asked for
 	got    struct {           // of the file being received
 		size int64
@@ -78,6 +79,7 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 // connections: after one the agent is asked what became of it.
 func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 	lost := time.Now()
+	var flaps flapping
 	for {
 		lv, err := x.l.get(ctx, lost)
 		if err != nil {
@@ -86,6 +88,7 @@ func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 			}
 			return nil, err
 		}
+		up, heard := time.Now(), x.heard
 		lv.active.Add(1)
 		out, err := x.once(ctx, lv)
 		lv.active.Add(-1)
@@ -102,6 +105,12 @@ func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 		}
 		lost = time.Now()
 		x.ans.Reconnects++
+		if flaps.lost(up, lost, x.heard != heard, x.l.window) {
+			return nil, &Unreachable{Host: x.l.name, Err: &callError{errFlapping}}
+		}
+		if err := flaps.pause(ctx); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -233,6 +242,7 @@ func (x *exchange) state(lv *live, s *slot) (again bool, err error) {
 	if err != nil {
 		return false, &lostSlot{err}
 	}
+	x.heard++
 	x.met()
 	st, ok := m.(*wire.State)
 	if !ok || st.ID != x.r.Task.ID {
@@ -271,6 +281,7 @@ func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error
 		if err != nil {
 			return nil, &lostSlot{err}
 		}
+		x.heard++
 		x.met()
 		switch m := m.(type) {
 		case *wire.Want:

@@ -191,3 +191,30 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOutcome: what a sub-task ended with, put together from the pieces of Result.
+func FuzzOutcome(f *testing.F) {
+	for _, o := range []*wire.Outcome{
+		{Result: wire.Dict{Dict: value.DictOf("changed", true, "list", value.ListOf("a", int64(1)))}, Path: "native"},
+		{Fault: &wire.Fault{Code: wire.FaultLost, Started: true, Text: "lost"}},
+	} {
+		b, err := Marshal(o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var o wire.Outcome
+		if Unmarshal(b, &o) != nil {
+			return
+		}
+		again, err := Marshal(&o)
+		if err != nil {
+			t.Fatalf("%#v does not encode: %v", o, err)
+		}
+		if err := Unmarshal(again, new(wire.Outcome)); err != nil {
+			t.Fatalf("%x does not decode again: %v", again, err)
+		}
+	})
+}
