@@ -179,7 +179,7 @@ func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result,
 // install sends the file and has the copy module put it in place.
 func (c *copier) install(ctx context.Context, res Result, src Source, name, destFile string) error {
 	if c.Diff {
-		after := src.Path
+		after := path.Clean(src.Path)
 		if c.content && src.Size > 0 {
 			after = destFile
 		}

@@ -42,9 +42,9 @@ func dnf(ctx context.Context, r *Run) (Result, error) {
 	module := dnfBackends[backend]
 	if module == "" {
 		res.Set("failed", true)
-		res.Set("msg", value.Strings(
+		res.Set("msg", value.Tuple{ // the reference shows it as one
 			"Could not detect which major revision of dnf is in use, which is required to determine module backend.",
-			"You should manually specify use_backend to tell the module whether to use the dnf4 or dnf5 backend})"))
+			"You should manually specify use_backend to tell the module whether to use the dnf4 or dnf5 backend})"})
 		return res, nil
 	}
 	module = "ansible.legacy." + module

@@ -23,6 +23,7 @@ func gatherFacts(ctx context.Context, r *Run) (Result, error) {
 	facts := value.NewDict(64)
 	res := value.DictOf("ansible_facts", facts)
 	failed, skipped := value.NewDict(0), value.NewDict(0)
+	said := value.ListOf() // what each of the failed had to say
 	for _, module := range modules {
 		got, err := factsOf(ctx, r, module, factArgs(r, module, args), limit)
 		if err != nil {
@@ -30,6 +31,12 @@ func gatherFacts(ctx context.Context, r *Run) (Result, error) {
 		}
 		switch {
 		case got.Bool("failed"):
+			if exc, ok := got.Get("exception"); ok {
+				said.Items = append(said.Items, exc)
+				got.Set("exception", "(traceback unavailable)")
+			} else {
+				said.Items = append(said.Items, got.Lookup("msg"))
+			}
 			failed.Set(module, got)
 		case got.Bool("skipped"):
 			skipped.Set(module, got)
@@ -52,6 +59,7 @@ func gatherFacts(ctx context.Context, r *Run) (Result, error) {
 	if failed.Len() > 0 {
 		res.Set("failed_modules", failed)
 		res.Set("failed", true)
+		res.Set("exception", said)
 		res.Set("msg", "The following modules failed to execute: "+keyNames(failed)+".")
 	}
 	facts.Set("_ansible_facts_gathered", true)

@@ -75,13 +75,13 @@ func pause(ctx context.Context, r *Run) (Result, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, late(err)
 	}
 	switch {
 	case interrupted:
 	case !interactive && wait > 0:
 		if err := sleep(ctx, seconds(wait)); err != nil {
-			return nil, err
+			return nil, late(err)
 		}
 	case !interactive:
 		r.Controller.Warn("Not waiting for response to prompt as stdin is not interactive")
@@ -101,3 +101,12 @@ func pause(ctx context.Context, r *Run) (Result, error) {
 
 // stamp is str() of a Python datetime.
 func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05.000000") }
+
+// late is a pause's err; at the task's time limit that comes up while the
+// reference restores the terminal.
+func late(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Failure{Msg: err.Error(), Cause: err, During: true}
+	}
+	return err
+}

@@ -89,10 +89,10 @@ func reboot(ctx context.Context, r *Run) (Result, error) {
 		if !isNotReached(err) && !errors.Is(err, ErrLost) {
 			return nil, err // the host went down before it answered: that is what was asked
 		}
-	} else if rc, _ := res.Lookup("rc").(int64); rc != 0 {
+	} else if rc, _ := res.Lookup("rc").(int64); rc != 0 && !cutDown(res, rc) {
 		out, _ := res.Str("stdout")
 		errText, _ := res.Str("stderr")
-		return elapsed(value.DictOf("failed", true, "rebooted", false, "msg",
+		return elapsed(value.DictOf("failed", true, "rebooted", false, "start", start.UTC().Format("2006-01-02T15:04:05.000000-07:00"), "msg",
 			fmt.Sprintf("Reboot command failed. Error was: '%s, %s'", strings.TrimSpace(out), strings.TrimSpace(errText))))
 	}
 	post, _ := b.delay("post_reboot_delay")
@@ -116,6 +116,15 @@ func reboot(ctx context.Context, r *Run) (Result, error) {
 		}
 	}
 	return elapsed(value.DictOf("rebooted", true, "changed", true))
+}
+
+// cutDown reports whether a reboot command with that status was ended by the
+// shutdown it had begun: the system going down sends signals to all that runs,
+// and the agent may live to tell. That the host reboots is checked afterwards.
+func cutDown(res Result, rc int64) bool {
+	out, _ := res.Str("stdout")
+	errText, _ := res.Str("stderr")
+	return (rc < 0 || rc > 128) && strings.TrimSpace(out+errText) == ""
 }
 
 func (b *rebooter) delay(name string) (int, error) {
@@ -184,7 +193,7 @@ func (b *rebooter) bootID(ctx context.Context) (string, error) {
 	if v := b.Args.Lookup("boot_time_command"); v != nil && v != "" {
 		text, ok := value.Text(v)
 		if !ok {
-			return "", fmt.Errorf("Invalid value given for 'boot_time_command': %s is not a string and conversion is not allowed.", value.Repr(v)) //nolint:staticcheck // the reference's text
+			return "", fmt.Errorf("Invalid value given for 'boot_time_command': '%s' is not a string and conversion is not allowed.", value.Str(v)) //nolint:staticcheck // the reference's text
 		}
 		cmd = text
 	}
@@ -206,7 +215,7 @@ func (b *rebooter) program(ctx context.Context) (string, error) {
 	if v := b.Args.Lookup("reboot_command"); v != nil {
 		text, ok := value.Text(v)
 		if !ok {
-			return "", fmt.Errorf("Invalid value given for 'reboot_command': %s is not a string and conversion is not allowed.", value.Repr(v)) //nolint:staticcheck // the reference's text
+			return "", fmt.Errorf("Invalid value given for 'reboot_command': '%s' is not a string and conversion is not allowed.", value.Str(v)) //nolint:staticcheck // the reference's text
 		}
 		name, _, _ = strings.Cut(text, " ")
 	}

@@ -20,7 +20,7 @@ var scriptSpec = argspec.Spec{
 
 // script runs a controller file on the host.
 func script(ctx context.Context, r *Run) (Result, error) {
-	args, err := validate(r, "script", without(r.Args, "decrypt"), &scriptSpec)
+	args, err := validate(r, "script", r.Args, &scriptSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func script(ctx context.Context, r *Run) (Result, error) {
 		}
 		return nil, &Skip{Msg: "Check mode is not supported for this task.", Result: value.DictOf("changed", false)}
 	}
-	src, err := r.Controller.Open(found, option(r.Args, "decrypt", true))
+	src, err := r.Controller.Open(found, true)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,12 @@ func templateOptions(args *value.Dict) (TemplateOptions, error) {
 		}
 		text, isText := value.Text(v)
 		if !isText {
-			return opt, Fail("%s is expected to be a string, but got <class '%s'> instead", name, typeName(v))
+			switch v.(type) {
+			case bool, int64, float64:
+				text = value.Str(v)
+			default:
+				return opt, fmt.Errorf("Invalid value provided for 'string': %s", value.Repr(v)) //nolint:staticcheck // the reference's text
+			}
 		}
 		*field = text
 	}

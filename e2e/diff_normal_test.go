@@ -24,7 +24,7 @@ var volatileKeys = map[string]bool{
 }
 
 // unitVolatile are properties of a unit that are new whenever it runs.
-var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
+var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^CPUScheduling|^Nice$|^TimerSlack|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
 
 // agentUnit are services that are there because an agent is.
 var agentUnit = regexp.MustCompile(`^(volant-agent|user@\d+|user-runtime-dir@\d+)\.service$`)
@@ -43,7 +43,12 @@ var volatileText = []struct {
 	{regexp.MustCompile(`\r\n|\\r\\n`), "\n"},
 	{regexp.MustCompile(`\\n`), "\n"},
 	{regexp.MustCompile(`"stderr": "Shared connection to [\d.]+ closed\.\s*", "stderr_lines": \["Shared connection to [\d.]+ closed\."\]`), `"stderr": "", "stderr_lines": []`},
-	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?`), ""},
+	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n"`), `"`},
+	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.`), ""},
+	{regexp.MustCompile(`(?:\x1b|\\u001b)\[[\d;:]*m`), ""},
+	{regexp.MustCompile(`(?s)(Reboot command failed\. Error was: ')(?:, )?([^"]*?)\s*(?:, )?'`), "$1$2'"},
+	{regexp.MustCompile(`(?m)^ASYNC POLL on .*\n`), ""},
+	{regexp.MustCompile(`muxclient: master hello exchange failed\s*`), ""},
 	{regexp.MustCompile(`\baa[a-z0-9_]{8}\.bb`), "aaRANDOM.bb"},
 	{regexp.MustCompile(`/ansible\.[a-z0-9_]{8}`), "/ansible.RANDOM"},
 	{regexp.MustCompile(`Fetched ([\d.]+ k?B) in \d+s \([\d.,]+ k?B/s\)`), "Fetched $1"},

@@ -27,7 +27,9 @@ func jobID() string {
 func (it *item) poll(ctx context.Context, res Dict) (Dict, error) {
 	jid, ok := res.Get("ansible_job_id")
 	if !ok || jid == nil {
-		return value.DictOf("failed", true, "msg", "No job id was returned by the async task"), nil
+		res := value.DictOf("failed", true, "msg", "No job id was returned by the async task")
+		it.emit(events.AsyncFailed{Host: it.h.name, Outcome: &events.Outcome{Value: res, Status: events.Failed}})
+		return res, nil
 	}
 	final, err := it.wait(ctx, text(jid))
 	if err != nil {

@@ -273,7 +273,8 @@ func (it *item) act(ctx context.Context) (Dict, error) {
 		res, err = it.poll(tctx, res)
 	}
 	if it.f.timeout > 0 && errors.Is(tctx.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, &timedOut{after: it.f.timeout}
+		var f *actions.Failure
+		return nil, &timedOut{after: it.f.timeout, during: errors.As(err, &f) && f.During}
 	}
 	if err == nil && res == nil {
 		res = value.NewDict(0)

@@ -109,6 +109,11 @@ func keptText(err error, depth int) *journal.Text {
 	if !e.NoFollow {
 		t.Cause = keptText(e.Cause, depth+1)
 	}
+	for _, part := range e.Parts {
+		if part := keptText(part, depth+1); part != nil {
+			t.Parts = append(t.Parts, part)
+		}
+	}
 	return t
 }
 
@@ -121,6 +126,9 @@ func shownText(t *journal.Text) error {
 		During: t.During, AsIs: t.AsIs, Kind: fault.Kind(t.Kind),
 	}
 	e.Cause = shownText(t.Cause)
+	for _, part := range t.Parts {
+		e.Parts = append(e.Parts, shownText(part))
+	}
 	return e
 }
 

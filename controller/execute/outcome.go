@@ -142,7 +142,10 @@ type captured struct {
 const unavailable = "(traceback unavailable)"
 
 // timedOut fails an item that ran longer than its timeout.
-type timedOut struct{ after time.Duration }
+type timedOut struct {
+	after  time.Duration
+	during bool // while its action handled another error
+}
 
 // Error is the reference's text.
 func (t *timedOut) Error() string {
@@ -158,6 +161,10 @@ func cause(err error) error {
 			e.Cause = cause(f.Cause)
 		}
 		return e
+	}
+	var late *timedOut
+	if errors.As(err, &late) {
+		return &fault.Error{Msg: late.Error(), During: late.during}
 	}
 	return err
 }
@@ -232,7 +239,18 @@ func (x *exec) normalize(res Dict) error {
 		msg = text(m)
 	}
 	var inner error = &fault.Error{Msg: msg, AsIs: true}
-	if c, ok := exc.(*captured); ok {
+	switch c := exc.(type) {
+	case *value.List: // of the results of modules that the action sums up
+		sum := &fault.Error{Msg: msg}
+		for _, part := range c.Items {
+			if c, ok := part.(*captured); ok {
+				sum.Parts = append(sum.Parts, c.err)
+			} else {
+				sum.Parts = append(sum.Parts, &fault.Error{Msg: text(part), AsIs: true})
+			}
+		}
+		inner = sum
+	case *captured:
 		inner = c.err
 		if !c.unread {
 			word = "Module failed."
@@ -372,9 +390,17 @@ func (x *exec) putWarnings(o *outcome) {
 	if len(o.Deprecations) > 0 {
 		l := &value.List{}
 		for _, p := range o.Deprecations {
-			d := value.DictOf("msg", p.Msg, "collection_name", nil)
+			d := value.DictOf("msg", p.Msg, "collection_name", nil, "deprecator", nil)
 			if p.Collection != "" {
+				who := value.DictOf("resolved_name", p.Collection, "type", nil)
+				if p.Plugin != "" {
+					who.Set("resolved_name", p.Collection+"."+p.Plugin)
+				}
+				if p.PluginType != "" {
+					who.Set("type", p.PluginType)
+				}
 				d.Set("collection_name", p.Collection)
+				d.Set("deprecator", who)
 			}
 			if p.Date != "" {
 				d.Set("date", p.Date)

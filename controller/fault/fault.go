@@ -46,6 +46,9 @@ type Error struct {
 	// Cause is shown after this link; NoFollow leaves it out of the texts.
 	Cause    error
 	NoFollow bool
+	// Parts are errors of their own that this link sums up, each shown whole
+	// below it.
+	Parts []error
 	// During says that the error came up while another, not shown, was handled:
 	// its text is then never joined with that of the link it caused.
 	During bool
@@ -104,6 +107,7 @@ func KindOf(err error) Kind {
 type link struct {
 	msg, context, help string
 	apart              bool // never joined with the link in front
+	parts              []error
 	next               *link
 }
 
@@ -126,7 +130,7 @@ func chain(err error, depth int) *link {
 		l.msg, l.next = strings.TrimSpace(err.Error()), nil
 		return l
 	}
-	l := &link{msg: strings.TrimSpace(e.Msg), context: e.context(), help: e.Help, apart: e.During}
+	l := &link{msg: strings.TrimSpace(e.Msg), context: e.context(), help: e.Help, apart: e.During || len(e.Parts) > 0, parts: e.Parts}
 	if e.AsIs {
 		l.msg = e.Msg
 	}
@@ -166,6 +170,14 @@ func join(parts []string) string {
 // lines around it and its hint, ending in one newline or, when it has several
 // lines, in two.
 func Verbose(err error) string {
+	text := strings.TrimSpace(verbose(err, 0))
+	if strings.Contains(text, "\n") {
+		return text + "\n\n"
+	}
+	return text + "\n"
+}
+
+func verbose(err error, depth int) string {
 	var segments []string
 	for l := chain(err, 0); l != nil; {
 		messages := []string{l.msg}
@@ -177,7 +189,7 @@ func Verbose(err error) string {
 			messages = append(messages, next.msg)
 			next = next.next
 		}
-		segments = append(segments, lines(join(messages), l.help, l.context)+"\n")
+		segments = append(segments, lines(join(messages), l.help, l.context)+"\n"+parts(l.parts, depth+1))
 		if next != nil {
 			segments = append(segments, "\n<<< caused by >>>\n\n")
 		}
@@ -187,11 +199,24 @@ func Verbose(err error) string {
 	if len(segments) > 1 {
 		text = Brief(err) + "\n\n" + text
 	}
-	text = strings.TrimSpace(text)
-	if strings.Contains(text, "\n") {
-		return text + "\n\n"
+	return text
+}
+
+// parts are the texts of errors that another sums up, in a frame.
+func parts(errs []error, depth int) string {
+	if len(errs) == 0 || depth > maxDepth {
+		return ""
 	}
-	return text + "\n"
+	var b strings.Builder
+	b.WriteString("\n")
+	for i, err := range errs {
+		fmt.Fprintf(&b, "+--[ Sub-Event %d of %d ]---\n| \n", i+1, len(errs))
+		for line := range strings.SplitSeq(verbose(err, depth), "\n") {
+			b.WriteString("| " + line + "\n")
+		}
+	}
+	b.WriteString("+--[ End Sub-Event ]---\n")
+	return b.String()
 }
 
 func lines(msg, help, context string) string {

@@ -106,16 +106,17 @@ type Outcome struct {
 
 // Text is an error or warning as it is shown: a chain of messages.
 type Text struct {
-	Msg     string `cbor:"1,keyasint"`
-	Help    string `cbor:"2,keyasint,omitempty"`
-	File    string `cbor:"3,keyasint,omitempty"`
-	Line    int    `cbor:"4,keyasint,omitempty"`
-	Column  int    `cbor:"5,keyasint,omitempty"`
-	Excerpt string `cbor:"6,keyasint,omitempty"`
-	During  bool   `cbor:"7,keyasint,omitempty"`
-	AsIs    bool   `cbor:"8,keyasint,omitempty"`
-	Kind    int    `cbor:"9,keyasint,omitempty"`
-	Cause   *Text  `cbor:"10,keyasint,omitempty"`
+	Msg     string  `cbor:"1,keyasint"`
+	Help    string  `cbor:"2,keyasint,omitempty"`
+	File    string  `cbor:"3,keyasint,omitempty"`
+	Line    int     `cbor:"4,keyasint,omitempty"`
+	Column  int     `cbor:"5,keyasint,omitempty"`
+	Excerpt string  `cbor:"6,keyasint,omitempty"`
+	During  bool    `cbor:"7,keyasint,omitempty"`
+	AsIs    bool    `cbor:"8,keyasint,omitempty"`
+	Kind    int     `cbor:"9,keyasint,omitempty"`
+	Cause   *Text   `cbor:"10,keyasint,omitempty"`
+	Parts   []*Text `cbor:"11,keyasint,omitempty"`
 }
 
 // Meta is a decision of a meta task on a host.

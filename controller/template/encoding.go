@@ -81,7 +81,7 @@ func encode(s, name string) ([]byte, error) {
 			case r == utf8.RuneError && s[i] != 0xEF: // a raw byte
 				out = append(out, s[i])
 			case r >= limit:
-				return nil, encodeError(name, limit, r, pos)
+				return nil, encodeError(limit, r, pos)
 			default:
 				out = append(out, byte(r))
 			}
@@ -91,25 +91,45 @@ func encode(s, name string) ([]byte, error) {
 	}
 	out, err := e.NewEncoder().Bytes([]byte(s))
 	if err != nil {
-		return nil, value.Raise("UnicodeEncodeError", "'%s' codec can't encode characters: character maps to <undefined>", name)
+		return nil, cannotMap(e, s, name)
 	}
 	return out, nil
 }
 
-func encodeError(name string, limit rune, r rune, pos int) error {
-	esc := fmt.Sprintf(`\x%02x`, r)
+// cannotMap is the error about the first character of s that e has no bytes for.
+func cannotMap(e encoding.Encoding, s, name string) error {
+	why := "illegal multibyte sequence"
+	if _, ok := e.(*charmap.Charmap); ok {
+		name, why = "charmap", "character maps to <undefined>" // what Python's tables all say
+	}
+	enc := e.NewEncoder()
+	pos := 0
+	for _, r := range s {
+		if _, err := enc.String(string(r)); err != nil {
+			return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: %s", name, escaped(r), pos, why)
+		}
+		pos++
+	}
+	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode the text", name)
+}
+
+// escaped is how Python writes a character that cannot be encoded.
+func escaped(r rune) string {
 	switch {
 	case r > 0xffff:
-		esc = fmt.Sprintf(`\U%08x`, r)
+		return fmt.Sprintf(`\U%08x`, r)
 	case r > 0xff:
-		esc = fmt.Sprintf(`\u%04x`, r)
+		return fmt.Sprintf(`\u%04x`, r)
 	}
+	return fmt.Sprintf(`\x%02x`, r)
+}
+
+func encodeError(limit rune, r rune, pos int) error {
 	codecName := "latin-1"
 	if limit == 128 {
 		codecName = "ascii"
 	}
-	_ = name
-	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", codecName, esc, pos, limit)
+	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", codecName, escaped(r), pos, limit)
 }
 
 // decode is Python's b.decode(name); what is not UTF-8 is kept as it is.

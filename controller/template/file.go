@@ -74,7 +74,7 @@ func (s *Scope) with(top *value.Dict) *Scope {
 // module does, with extra on top of the scope's variables (the module sets
 // template_destpath there). src is the name the playbook gave it.
 func (s *Scope) TemplateFile(path, src string, opt FileOptions, extra *value.Dict) (text []byte, marked bool, err error) {
-	data, err := s.readFile(path)
+	data, err := s.readText(path, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -86,7 +86,7 @@ func (s *Scope) TemplateFile(path, src string, opt FileOptions, extra *value.Dic
 	for _, p := range append(append([]string(nil), s.opt.SearchPath...), s.opt.Basedir, dirName(path)) {
 		paths = append(paths, joinPath(p, "templates"), p)
 	}
-	t := value.NewTemplate(string(data), value.Pos{File: path})
+	t := value.NewTemplate(data, value.Pos{File: path})
 	v, err := sub.renderText(t, opt.jinja(), paths)
 	if err == nil {
 		v, err = sub.finalize(v, t)

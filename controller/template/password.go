@@ -58,7 +58,7 @@ func hashPassword(c *jinja.Context, kind string, secret, salt, size, rounds, ide
 			return nil, err
 		}
 		if !asciiOnly(saltText) {
-			return nil, encodeError("ascii", 128, firstWide(saltText), 0)
+			return nil, encodeError(128, firstWide(saltText), 0)
 		}
 		if kind == "bcrypt" {
 			if saltText, err = repairSalt(saltText); err != nil {

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
+	"volant/controller/fault"
 	"volant/controller/vault"
 	"volant/wire/value"
 )
@@ -135,5 +137,22 @@ func (s *Scope) readText(path, encoding string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return decode(data, encoding)
+	text, err := decode(data, encoding)
+	if (encoding == "" || codecIsUTF8(encoding)) && !utf8.Valid(data) {
+		name, help := encoding, "Ensure the correct encoding was specified."
+		if name == "" {
+			name, help = "utf-8", "This file must be UTF-8 encoded."
+		}
+		d := fault.Deprecation{Version: "2.23"}
+		d.Msg = "File " + value.Repr(path) + " could not be decoded as " + value.Repr(name) + ". Invalid content has been escaped."
+		d.Help = help
+		s.sink().Deprecated(d)
+	}
+	return text, err
+}
+
+// codecIsUTF8 reports whether name means UTF-8.
+func codecIsUTF8(name string) bool {
+	e, err := codec(name)
+	return err == nil && e == nil
 }

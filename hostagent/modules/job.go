@@ -32,7 +32,7 @@ type jobSpec struct {
 	Home    string            // of the user
 	Cwd     string            // working directory
 	Environ []string          // of a login
-	Umask   int               // of a login, -1 for the process's own
+	Umask   int               // 022, as the reference's background jobs have it
 	Layouts map[string]string // manifest -> directory laid out
 	Seconds int64             // it may take
 }
@@ -53,7 +53,7 @@ func (r *runner) startJob(ctx context.Context, henv *hostagent.Env, t *wire.Task
 	id := filepath.Base(t.JobID)
 	spec := jobSpec{
 		Status: filepath.Join(dir, id), Dir: filepath.Join(dir, jobDirPrefix+id), Cache: henv.Cache, Home: henv.Home,
-		Cwd: henv.Cwd, Environ: henv.Environ, Umask: henv.Umask, Layouts: map[string]string{},
+		Cwd: henv.Cwd, Environ: henv.Environ, Umask: 0o022, Layouts: map[string]string{},
 		Seconds: t.Async,
 	}
 	if p := t.Python; p != nil {

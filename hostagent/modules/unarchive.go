@@ -122,6 +122,9 @@ func (t *tarball) look() error {
 	case syscall.Access(t.p(a.Src), 4) != nil:
 		return fail("Source '" + a.Src + "' not readable")
 	}
+	if syscall.Access(a.Dest, 1) != nil {
+		return handBack("dest cannot be entered")
+	}
 	t.src = filepath.Clean(t.p(a.Src))
 	switch {
 	case st.Size == 0:

@@ -182,12 +182,19 @@ func (q *question) answered(r *http.Response) (string, error) {
 		q.res.Set("cookies_string", "")
 	}
 	json, err := isJSON(r.Header.Get("Content-Type"))
-	if err != nil || !json && !q.a.ReturnContent && q.wanted(int64(r.StatusCode)) {
+	if err != nil {
 		return "", err
+	}
+	unread := !json && !q.a.ReturnContent && q.wanted(int64(r.StatusCode))
+	if unread && !bad {
+		return "", nil
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxContent+1))
 	if err != nil || len(b) > maxContent || !utf8.Valid(b) {
 		return "", handBack("the answer is cut off, too long or no UTF-8")
+	}
+	if unread { // of an error the module's library has read it already
+		q.res.Set("body", string(b))
 	}
 	if json {
 		if v, err := pyjson.DecodeString(string(b)); err == nil {

@@ -73,6 +73,7 @@ func TestURIIsThePythonModule(t *testing.T) {
 		cases = append(cases,
 			diffCase{name: path, args: arg(path), once: true},
 			diffCase{name: path + " with content", args: arg(path, "return_content", true), once: true},
+			diffCase{name: path + " wanted, unread", args: arg(path, "status_code", value.ListOf(int64(200), int64(404), int64(418), int64(500), int64(503))), once: true},
 			diffCase{name: path + " wanted", args: arg(path, "status_code", value.ListOf(int64(200), int64(404), "503"), "return_content", path == "/none"), once: true})
 	}
 	d.test(t, "uri", append(cases, []diffCase{

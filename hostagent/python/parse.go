@@ -170,6 +170,9 @@ func plainDeprecation(v any) any {
 		out.Set("help_text", help)
 	}
 	if dep, ok := d.Lookup("deprecator").(*value.Dict); ok {
+		if kind, ok := dep.Lookup("type").(*value.Dict); ok { // a PluginType
+			dep.Set("type", kind.Lookup("value"))
+		}
 		out.Set("deprecator", dep)
 		if name, ok := dep.Lookup("resolved_name").(string); ok {
 			parts := strings.Split(name, ".")

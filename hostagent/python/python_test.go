@@ -135,12 +135,14 @@ func TestWarningsAndDeprecations(t *testing.T) {
 m = AnsibleModule({})
 m.warn('one')
 m.deprecate('old', version='3.0', collection_name='ns.col')
+m.deprecate('older')
 m.exit_json(warnings=[])
 `, value.NewDict(0)))
 	if !value.Equal(res.Lookup("warnings"), value.ListOf("one")) {
 		t.Error(value.Repr(res.Lookup("warnings")))
 	}
 	want := value.ListOf(value.DictOf("msg", "old", "deprecator", value.DictOf("resolved_name", "ns.col", "type", nil), "collection_name", "ns.col", "version", "3.0"),
+		value.DictOf("msg", "older", "deprecator", value.DictOf("resolved_name", "ansible.builtin.warns", "type", "module"), "collection_name", "ansible.builtin"),
 		value.DictOf("msg", "Passing `warnings` to `exit_json` or `fail_json` is deprecated.", "help_text", "Use `AnsibleModule.warn` instead.",
 			"deprecator", value.DictOf("resolved_name", "ansible.builtin", "type", nil), "collection_name", "ansible.builtin", "version", "2.23"))
 	if got := res.Lookup("deprecations"); !value.Equal(got, want) {

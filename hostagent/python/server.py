@@ -187,7 +187,10 @@ class Server(object):
         if code is None:
             from importlib.machinery import SourceFileLoader
             try:
-                code = SourceFileLoader(fqn, path).get_code(fqn)
+                loader = SourceFileLoader(fqn, path)
+                # The core knows who deprecates something by its file's place in the package.
+                place = os.path.join(self.base, *fqn.split('.')) + '.py' if fqn.startswith('ansible.') else path
+                code = loader.source_to_code(loader.get_data(path), place)
             except Exception:
                 return None
             if len(self.code) >= MAX_CODE:

@@ -36,6 +36,8 @@ PY
 cat > /etc/systemd/system/testweb.service <<'U'
 [Service]
 ExecStart=/usr/bin/python3 /srv/server.py
+[Install]
+WantedBy=multi-user.target
 U
 cat > /etc/systemd/system/sleeper.service <<'U'
 [Unit]
@@ -58,7 +60,7 @@ cat > /etc/systemd/system/tmpl@.service <<'U'
 ExecStart=/bin/sleep infinity
 U
 systemctl daemon-reload
-systemctl start testweb
+systemctl enable --now testweb
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends cron git unzip xz-utils acl >/dev/null 2>&1
 mkdir -p /srv/deb/p/DEBIAN

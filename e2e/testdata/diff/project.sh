@@ -19,7 +19,9 @@ mkdir -p frag
 printf 'a\n' > frag/10-a; printf 'b' > frag/20-b; printf 'c\n' > frag/30-c.skip; printf '# hidden\n' > frag/.hidden
 mkdir -p pack/d
 printf 'in archive\n' > pack/a.txt; printf 'deep\n' > pack/d/b.txt; chmod 600 pack/d/b.txt; ln -sf a.txt pack/l
-touch -d 2024-01-02T03:04:05Z pack/a.txt pack/d/b.txt
+mkdir -p single/below
+printf 'single\n' > single/below/f
+touch -h -d 2024-01-02T03:04:05Z pack/a.txt pack/d/b.txt pack/l pack/d
 tar -C pack --owner=0 --group=0 --sort=name -cf arch.tar a.txt d l
 gzip -nkf arch.tar
 tar -C pack --owner=0 --group=0 --sort=name -cJf arch.tar.xz a.txt d l
