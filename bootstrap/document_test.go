@@ -30,6 +30,9 @@ func TestMatrixDocument(t *testing.T) {
 		if s.native {
 			note = " (our own client)"
 		}
+		if s.elsewhere != "" {
+			note = " (" + s.elsewhere + ")"
+		}
 		fmt.Fprintf(&b, "| %s | %s | %s%s |\n", group, s.name, s.outcome, note)
 	}
 	b.WriteString("\n" + matrixEnd)

@@ -48,6 +48,7 @@ type situation struct {
 	kind        Kind   // of the failure, "" for success
 	text        string // in the failure, or in the agent's home
 	native      bool   // our own client only
+	elsewhere   string // another test that tries it, on hosts that suit it better
 	check       func(t *testing.T, b *bench, o Options)
 }
 
@@ -273,6 +274,22 @@ var situations = []situation{
 		setup: func(b *bench) string {
 			return b.user("m-bare", "/bin/bash", `mkdir -p /opt/bare; for p in sh cat mkdir rm mv ln chmod df id uname ls rmdir; do ln -sf $(command -v $p) /opt/bare/; done; `+sshd("m-bare", "SetEnv PATH=/opt/bare"))
 		}, options: as("m-bare")},
+	{group: "way in", name: "a key that an ssh-agent has", outcome: installed, elsewhere: "bootstrap TestKeys"},
+	{group: "way in", name: "`ProxyJump` through other hosts", outcome: installed, elsewhere: "bootstrap TestJumpHosts, TestOpenSSH"},
+	{group: "way in", name: "`Match exec`, which only the system's `ssh` evaluates", outcome: "installed by it", elsewhere: "bootstrap TestMatchExec"},
+	{group: "way in", name: "GSSAPI, a ticket at hand", outcome: "left to the system's `ssh`", elsewhere: "bootstrap TestAuto"},
+	{group: "way in", name: "UDP blocked, to the host or from it", outcome: "the agent is met through SSH, which is remembered", elsewhere: "cmd/volant-agent TestWays"},
+	{group: "way in", name: "`chroot` (without `/proc`), `systemd-nspawn`", outcome: "agent for the run, through their programs", elsewhere: "e2e TestPipeTargets"},
+	{group: "way in", name: "`docker`, `podman`", outcome: "their command lines", elsewhere: "controller/execute TestPipes"},
+	{group: "circumstances", name: "ten names of one machine in an inventory", outcome: "one agent; each runs its tasks", elsewhere: "e2e TestAliases"},
+	{group: "circumstances", name: "Ctrl-C at a question, while SSH is dialled, in the middle of the upload", outcome: "exit code 99 at once, the terminal as it was, nothing left on the host", elsewhere: "e2e TestInterruptedBootstrap"},
+	{group: "circumstances", name: "the host's clock decades off", outcome: "agent installed, tasks run once", elsewhere: "make chaos"},
+	{group: "circumstances", name: "another user of the host plants links and directories, and races", outcome: "installed elsewhere, nothing read or changed", elsewhere: "e2e TestNeighbours"},
+	{group: "circumstances", name: "`KillUserProcesses`", outcome: "the login is kept for the run", elsewhere: "e2e TestLogout"},
+	{group: "circumstances", name: "`/proc` with `hidepid=2`", outcome: "the agent is found again", elsewhere: "e2e TestHiddenProcesses"},
+	{group: "circumstances", name: "an agent of an older release or protocol", outcome: "replaced; worked with where SSH is shut", elsewhere: "e2e TestProtocols, TestUpgradeWhileRunning"},
+	{group: "circumstances", name: "an agent of a newer release", outcome: "worked with and left alone", elsewhere: "e2e TestProtocols"},
+	{group: "circumstances", name: "`ulimit -n 256`, 320 hosts", outcome: "all are reached", elsewhere: "e2e TestFewDescriptors"},
 }
 
 // otherKey is the text of a key that is not the host's.
@@ -372,6 +389,9 @@ func TestMatrix(t *testing.T) {
 		"apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq fish tcsh zsh >/dev/null 2>&1; command -v fish tcsh zsh")
 	b.hostKey = strings.Join(strings.Fields(b.exec("h1", "cat /etc/ssh/ssh_host_ed25519_key.pub"))[:2], " ")
 	for _, s := range situations {
+		if s.elsewhere != "" {
+			continue
+		}
 		ways := []string{SSHNative, SSHOpen}
 		if _, err := exec.LookPath("ssh"); s.native || err != nil {
 			ways = ways[:1]
