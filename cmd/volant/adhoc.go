@@ -252,7 +252,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: compile.Options{}, Login: *login,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
-		Prompt: j.asker(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(), Excerpt: shown,
+		Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(), Excerpt: shown,
 	})
 	book := &playbook.Playbook{Path: "__adhoc_playbook__", Dir: base, Plays: []*playbook.Play{play}}
 	code, err := r.Run(ctx, func(int) (*playbook.Playbook, error) { return book, nil }, 1)

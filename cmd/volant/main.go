@@ -20,6 +20,7 @@ import (
 	"volant/cmd/internal/argparse"
 	"volant/cmd/internal/private"
 	"volant/controller/events"
+	"volant/controller/execute"
 	"volant/controller/fault"
 	"volant/controller/union"
 	"volant/wire"
@@ -205,6 +206,9 @@ func (p *process) code(ctx context.Context, err error) int {
 		return 0
 	case errors.As(err, &b):
 		return p.bug(b, p.args)
+	case errors.Is(err, execute.ErrNoLine):
+		p.show(errors.New("Unexpected Exception, this is probably a bug: " + execute.ErrNoLine.Error())) //nolint:staticcheck // the reference's text
+		return codeUnexpected
 	case errors.As(err, &e):
 		if e.err != nil {
 			p.show(e.err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -201,7 +202,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
 		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
-		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
+		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
 		Journal: k.w, Past: k.past, BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
 	})
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) {
@@ -350,6 +351,19 @@ func (j *project) asker() func(ctx context.Context, text string, echo bool, seco
 		return nil
 	}
 	return j.prompt.ask
+}
+
+// lines asks for lines of standard input where there is no terminal as well: what
+// a step or the debugger is told may come from a file.
+func (j *project) lines() func(ctx context.Context, text string) (string, error) {
+	t := j.prompt
+	if t == nil {
+		if j.stdin == nil {
+			return nil
+		}
+		t = &prompter{in: j.stdin, out: j.stdout, lines: bufio.NewReader(j.stdin)}
+	}
+	return func(ctx context.Context, text string) (string, error) { return t.ask(ctx, text, true, 0) }
 }
 
 func (j *project) asyncDir() string {

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,10 +100,9 @@ func (c *JUnit) result(r Result) {
 		if !r.IgnoreErrors || c.opt.FailIgnore {
 			status = "failed"
 		}
-	case OK:
-		if c.opt.FailOnChange && truthy(r.Value.Lookup("changed")) {
-			status = "failed"
-		}
+	}
+	if c.opt.FailOnChange && status == "ok" && truthy(r.Value.Lookup("changed")) {
+		status = "failed"
 	}
 	switch {
 	case status == "failed" && strings.Contains(j.name, "EXPECTED FAILURE"):
@@ -159,10 +157,38 @@ type junitCase struct {
 	skipped               int
 }
 
+// escaped are the characters that Python's minidom writes otherwise.
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", "\"", "&quot;", ">", "&gt;")
+
+// escape makes text of s for an element or an attribute; what XML cannot hold
+// becomes the replacement character.
 func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
-	return b.String()
+	return escaped.Replace(strings.Map(func(r rune) rune {
+		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return 0xfffd
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd")))
+}
+
+// tracebacks stands for those of an error and what caused it: there are none.
+func tracebacks(err error) string {
+	const missing = "(traceback missing)\n"
+	out := missing
+	for depth := 0; err != nil && depth < 32; depth++ {
+		reason := "The above exception was the direct cause of the following exception:"
+		e, ok := err.(*fault.Error) //nolint:errorlint // link by link
+		if !ok {
+			break
+		}
+		if e.Msg == "Module failed" || e.Msg == "Module failed." {
+			return missing + "\nThe above target exception was the direct cause of the following controller exception:\n\n" + out
+		}
+		if err = e.Cause; err != nil {
+			out = missing + "\n" + reason + "\n\n" + out
+		}
+	}
+	return out
 }
 
 // report writes the tasks so far.
@@ -214,7 +240,7 @@ func (c *JUnit) testCase(all *junitCase, f *Format, t *junitTask, h *junitHost) 
 	default:
 		if h.result.Err != nil {
 			all.errs++
-			body(fmt.Sprintf(`<error message="%s" type="error">%s</error>`, escape(fault.Brief(h.result.Err)), escape("(traceback missing)\n")))
+			body(fmt.Sprintf(`<error message="%s" type="error">%s</error>`, escape(fault.Brief(h.result.Err)), escape(tracebacks(h.result.Err))))
 			return
 		}
 		all.failures++

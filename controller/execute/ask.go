@@ -3,28 +3,35 @@ package execute
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"volant/controller/compile"
 )
 
+// ErrNoLine is a question that nobody can answer any more: standard input ended.
+var ErrNoLine = errors.New("EOF when reading a line")
+
 // ask confirms a step with the operator (--step); host names the one it is for
 // where hosts go on their own.
 func (b *batch) ask(ctx context.Context, step *compile.Step, host string) (bool, error) {
-	if b.r.opt.Prompt == nil {
-		return false, errors.New("--step needs a terminal to ask on")
+	if b.r.opt.Line == nil {
+		return false, ErrNoLine
 	}
 	msg := "Perform task: TASK: " + step.Task.Title(step.Task.RawName(), true) + " "
 	if host != "" {
 		msg += "on " + host + " "
 	}
 	msg += "(N)o/(y)es/(c)ontinue: "
-	answer, err := b.r.opt.Prompt(ctx, msg, true, 0)
-	if err != nil {
+	answer, err := b.r.opt.Line(ctx, msg)
+	if errors.Is(err, io.EOF) && answer == "" {
+		err = ErrNoLine
+	}
+	if err != nil && answer == "" {
 		return false, err
 	}
 	yes := false
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(answer) {
 	case "y", "yes":
 		yes = true
 	case "c", "continue":

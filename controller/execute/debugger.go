@@ -77,14 +77,17 @@ func (b *batch) debugger(ctx context.Context, j *running, o *outcome) (redo bool
 	t := j.step.Task
 	name := "TASK: " + t.Title(t.RawName(), true)
 	prompt := "[" + j.h.name + "] " + name + " (debug)> "
-	if b.r.opt.Prompt == nil {
+	if b.r.opt.Line == nil {
 		d.Print(prompt+ErrQuit.Error(), "")
 		return false, ErrQuit
 	}
 	for {
-		line, err := b.r.opt.Prompt(ctx, prompt, true, 0)
+		line, err := b.r.opt.Line(ctx, prompt)
 		if errors.Is(err, io.EOF) {
-			line, err = "q", nil
+			err = nil
+			if line == "" {
+				line = "q"
+			}
 		}
 		if err != nil {
 			return false, err

@@ -37,7 +37,7 @@ func failing(n int) *scripted {
 
 func TestDebuggerRedo(t *testing.T) {
 	a := &answers{given: []string{"p task", "p result.rc + 1", "p task_vars.inventory_hostname", "p task.args._raw_params", "p nosuch", "", "bla", "r", "r"}}
-	code, out, err := run(t.Context(), t, "h1\n", debugged, failing(2), func(o *execute.Options) { o.Prompt = a.ask })
+	code, out, err := run(t.Context(), t, "h1\n", debugged, failing(2), func(o *execute.Options) { o.Line = a.line })
 	if err != nil || code != 0 {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
@@ -59,7 +59,7 @@ func TestDebuggerRedo(t *testing.T) {
 
 func TestDebuggerContinue(t *testing.T) {
 	a := &answers{given: []string{"c"}}
-	code, out, err := run(t.Context(), t, "h1\nh2\n", debugged, failing(1), func(o *execute.Options) { o.Prompt = a.ask })
+	code, out, err := run(t.Context(), t, "h1\nh2\n", debugged, failing(1), func(o *execute.Options) { o.Line = a.line })
 	if err != nil || code != execute.CodeFailed || strings.Count(out, "fatal: [h1]") != 1 || !strings.Contains(out, "changed: [h2]") {
 		t.Errorf("code %d, %v\n%s", code, err, out)
 	}
@@ -67,7 +67,7 @@ func TestDebuggerContinue(t *testing.T) {
 
 func TestDebuggerQuit(t *testing.T) {
 	a := &answers{given: []string{"q"}}
-	_, out, err := run(t.Context(), t, "h1\n", debugged, failing(1), func(o *execute.Options) { o.Prompt = a.ask })
+	_, out, err := run(t.Context(), t, "h1\n", debugged, failing(1), func(o *execute.Options) { o.Line = a.line })
 	if !errors.Is(err, execute.ErrQuit) || !strings.HasSuffix(out, "\nUser interrupted execution\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -94,12 +94,34 @@ func TestDebuggerEdits(t *testing.T) {
 		`task.args["that"] = ["wanted == 3"]`, "p task.args.that", "u", "p task.args.that", "r",
 		"task_vars['wanted'] = 1 + 1", "task.args['success_msg'] = 'now {{ wanted }}'", "p task_vars.wanted", "task.args[nosuch] = 1", "r",
 	}}
-	code, out, err := run(t.Context(), t, "h1\n", src, failing(0), func(o *execute.Options) { o.Prompt = a.ask })
+	code, out, err := run(t.Context(), t, "h1\n", src, failing(0), func(o *execute.Options) { o.Line = a.line })
 	if err != nil || code != 0 {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
 	want := []string{"['wanted == 3']", "['wanted == 2']", "2", "***'nosuch' is undefined", `    "msg": "now 2"`, `    "msg": "after none"`}
 	if diff := cmp.Diff(want, lines(out, "['", "2", "***'", `    "msg": "now`, `    "msg": "after`)); diff != "" {
 		t.Errorf("%s\n%s", diff, out)
+	}
+}
+
+// line answers questions to standard input.
+func (a *answers) line(ctx context.Context, text string) (string, error) {
+	return a.ask(ctx, text, true, 0)
+}
+
+// TestStepAsks: each task is asked about, wherever standard input comes from;
+// when that ends, the run does.
+func TestStepAsks(t *testing.T) {
+	src := "- hosts: all\n  gather_facts: false\n  tasks: [{debug: {msg: one}}, {debug: {msg: two}}, {debug: {msg: three}}, {debug: {msg: four}}]\n"
+	a := &answers{given: []string{"y", "n", "c"}}
+	code, out, err := run(t.Context(), t, "h1\n", src, &scripted{}, func(o *execute.Options) { o.Step, o.Line = true, a.line })
+	if err != nil || code != 0 {
+		t.Fatalf("code %d, %v\n%s", code, err, out)
+	}
+	if d := cmp.Diff([]string{`    "msg": "one"`, `    "msg": "three"`, `    "msg": "four"`}, lines(out, `    "msg"`)); d != "" {
+		t.Errorf("%s\n%s", d, out)
+	}
+	if _, _, err := run(t.Context(), t, "h1\n", src, &scripted{}, func(o *execute.Options) { o.Step = true }); !errors.Is(err, execute.ErrNoLine) {
+		t.Errorf("without input: %v", err)
 	}
 }

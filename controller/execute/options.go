@@ -111,6 +111,9 @@ type Options struct {
 	Stdin         io.Reader // nil: not interactive
 	// Prompt asks on the terminal; nil when there is none.
 	Prompt func(ctx context.Context, text string, echo bool, seconds int) (string, error)
+	// Line asks for a line of standard input, be it a terminal or not; nil when
+	// there is none. At its end the error is io.EOF.
+	Line func(ctx context.Context, text string) (string, error)
 	// Keys asks there key by key, as actions.Controller.Prompt; nil when there
 	// is none.
 	Keys     func(ctx context.Context, text string, keys actions.Keys) (typed string, interactive bool, err error)

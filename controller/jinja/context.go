@@ -460,7 +460,16 @@ func (c *Context) call(fn any, a Args) (any, error) {
 	if u := a.firstMarker(); u != nil {
 		return u, nil
 	}
-	return c.caught(value.TypeErrorf("'%s' object is not callable", typeName(fn)))
+	name := typeName(fn)
+	switch fn.(type) { // as the reference's values are
+	case *value.Template:
+		name = "_AnsibleTaggedStr"
+	case *value.List:
+		name = "_AnsibleLazyTemplateList"
+	case *value.Dict:
+		name = "_AnsibleLazyTemplateDict"
+	}
+	return c.caught(value.TypeErrorf("'%s' object is not callable", name))
 }
 
 func (c *Context) callMethod(recv any, m *method, a Args) (any, error) {

@@ -109,7 +109,7 @@ func TestShared(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	vars := value.DictOf("a", value.NewTemplate("{{ missing }}", value.Pos{File: "/p/vars.yml", Line: 9, Column: 4}), "loop", op("{{ loop }}"), "n", int64(1))
+	vars := value.DictOf("a", value.NewTemplate("{{ missing }}", value.Pos{File: "/p/vars.yml", Line: 9, Column: 4}), "loop", op("{{ loop }}"), "n", int64(1), "own", op("x"), "list_", value.ListOf(int64(1)))
 	for _, c := range []struct {
 		in    any
 		msg   string
@@ -123,6 +123,9 @@ func TestErrors(t *testing.T) {
 		{op("{{ 1 / 0 }}"), "Error rendering template: division by zero", "AnsibleTemplateError", "/p/site.yml:3:7"},
 		{op("{{ lookup('none') }}"), "The lookup plugin 'none' was not found.", "AnsibleTemplatePluginNotFoundError", "/p/site.yml:3:7"},
 		{op("{{ lookup('first_found', files=nosuch) }}"), "'nosuch' is undefined", "AnsibleUndefinedVariable", "/p/site.yml:3:7"},
+		{op("{{ own() }}"), "Error rendering template: '_AnsibleTaggedStr' object is not callable", "AnsibleTemplateError", "/p/site.yml:3:7"},
+		{op("{{ (own ~ '')() }}"), "Error rendering template: 'str' object is not callable", "AnsibleTemplateError", "/p/site.yml:3:7"},
+		{op("{{ list_() }}"), "Error rendering template: '_AnsibleLazyTemplateList' object is not callable", "AnsibleTemplateError", "/p/site.yml:3:7"},
 		{op("{{ range(3) }}"), "Error rendering template: Type 'range' is unsupported for variable storage.", "AnsibleTemplateError", "/p/site.yml:3:7"},
 	} {
 		_, _, err := scope(t, vars).Render(c.in)
