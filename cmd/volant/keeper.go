@@ -87,20 +87,22 @@ func (k *keeper) begin(j *project, opt *playbookOptions) error {
 	return nil
 }
 
-// end writes down how the run ended: by itself, or before it was done.
-func (k *keeper) end(j *project, code int, err error) {
+// end writes down how the run ended: by itself, or before it was done. One that
+// ended before any host did anything has nothing that could be gone on with.
+func (k *keeper) end(j *project, code int, err error, begun bool) {
 	if k.w == nil {
 		return
 	}
 	lost := k.w.Err()
-	if e := k.w.End(&journal.End{Time: time.Now().UnixNano(), Code: int64(code), Interrupted: err != nil}); lost == nil {
+	interrupted := err != nil && (begun || k.past != nil)
+	if e := k.w.End(&journal.End{Time: time.Now().UnixNano(), Code: int64(codeAfter(code, err)), Interrupted: interrupted}); lost == nil {
 		lost = e
 	}
 	if lost != nil {
 		j.display.Note("This run could not have been resumed: %s", lost)
 		return
 	}
-	if f, ok := j.stderr.(*os.File); ok && err != nil && term.IsTerminal(int(f.Fd())) {
+	if f, ok := j.stderr.(*os.File); ok && interrupted && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(f, "\nGo on with: volant playbook --resume %s\n", strings.TrimSuffix(filepath.Base(k.w.Path()), journal.Suffix))
 	}
 }

@@ -219,15 +219,20 @@ func (p *process) code(ctx context.Context, err error) int {
 		return codeInterrupted
 	case errors.As(err, &f):
 		p.show(err)
-		switch fault.KindOf(err) {
-		case fault.Parser:
-			return codeParser
-		case fault.Options:
-			return codeOptions
-		}
-		return codeError
+		return codeOf(err)
 	}
 	p.show(err)
+	return codeError
+}
+
+// codeOf is the exit code of a run that err ended.
+func codeOf(err error) int {
+	switch fault.KindOf(err) {
+	case fault.Parser:
+		return codeParser
+	case fault.Options:
+		return codeOptions
+	}
 	return codeError
 }
 
@@ -239,7 +244,7 @@ func codeAfter(code int, err error) int {
 	case errors.Is(err, context.Canceled):
 		return codeInterrupted
 	}
-	return codeError
+	return codeOf(err)
 }
 
 func (p *process) show(err error) {

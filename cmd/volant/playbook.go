@@ -214,7 +214,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}, len(opt.Playbook))
 	k.w.Sync() // before agents are told to forget
 	tr.Close()
-	k.end(j, code, err)
+	k.end(j, code, err, len(r.Stats().Hosts()) > 0)
 	m.end(codeAfter(code, err), r.Stats(), func(text string) { j.display.Note("%s", text) })
 	if errors.Is(err, execute.ErrQuit) {
 		return &exit{code: codeInterrupted}

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"volant/controller/journal"
@@ -57,4 +58,49 @@ func TestFindRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	find(map[string]string{"last": "", "20260102-1": "20260102-1", "20260103": "20260103-1"})
+}
+
+// TestRunsThatNeverBeganAreOver: what died before any host did anything is no
+// run to go on with.
+func TestRunsThatNeverBeganAreOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		state string
+	}{
+		"no YAML":      {"- hosts: localhost\n  tasks: [\n", "ended with code 4"},
+		"no module":    {"- hosts: localhost\n  tasks: [{nosuchmodule: }]\n", "ended with code"},
+		"no such role": {"- hosts: localhost\n  roles: [nosuch]\n", "ended with code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			if err := os.WriteFile(filepath.Join(dir, "p.yml"), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			p := &process{name: "volant playbook", command: "playbook", find: find, stdout: &out, stderr: &out, dir: dir, home: dir,
+				getenv: func(string) (string, bool) { return "", false }}
+			var opt playbookOptions
+			if err := parse(p, &opt, "", []string{"p.yml"}); err != nil {
+				t.Fatal(err)
+			}
+			j, err := configure(p, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.playbooks(t.Context(), &opt, &keeper{}); err == nil {
+				t.Fatalf("no error\n%s", &out)
+			}
+			if run, err := j.lastBroken(); err == nil {
+				t.Errorf("%s could be resumed", run)
+			}
+			out.Reset()
+			if err := j.listRuns(); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String(); strings.Contains(got, "p.yml") && !strings.Contains(got, c.state) {
+				t.Errorf("listed as\n%s", got)
+			}
+		})
+	}
 }
