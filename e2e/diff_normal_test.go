@@ -43,7 +43,7 @@ var volatileText = []struct {
 	{regexp.MustCompile(`\r\n|\\r\\n`), "\n"},
 	{regexp.MustCompile(`\\n`), "\n"},
 	{regexp.MustCompile(`"stderr": "Shared connection to [\d.]+ closed\.\s*", "stderr_lines": \["Shared connection to [\d.]+ closed\."\]`), `"stderr": "", "stderr_lines": []`},
-	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n"`), `"`},
+	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?("|\z)`), "$1"},
 	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.`), ""},
 	{regexp.MustCompile(`(?:\x1b|\\u001b)\[[\d;:]*m`), ""},
 	{regexp.MustCompile(`(?s)(Reboot command failed\. Error was: ')(?:, )?([^"]*?)\s*(?:, )?'`), "$1$2'"},

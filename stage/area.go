@@ -20,10 +20,11 @@ import (
 // somebody's leftover and is removed by the next process that opens an area
 // beside it.
 type Area struct {
+	parent string
+
+	mu   sync.Mutex // guards what follows
 	dir  string
 	lock *os.File
-
-	mu   sync.Mutex // guards free
 	free []*Dir
 }
 
@@ -33,30 +34,48 @@ func OpenArea(parent string) (*Area, error) {
 		return nil, fmt.Errorf("making the staging area: %w", err)
 	}
 	sweep(parent)
+	a := &Area{parent: parent}
+	if err := a.open(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// open makes the area's directory. The caller holds mu, or is alone.
+func (a *Area) open() error {
+	if err := os.MkdirAll(a.parent, 0o700); err != nil {
+		return fmt.Errorf("making the staging area: %w", err)
+	}
 	// Locked before it gets its final name, so that no sweep sees it unlocked.
-	tmp, err := os.MkdirTemp(parent, "new-")
+	tmp, err := os.MkdirTemp(a.parent, "new-")
 	if err != nil {
-		return nil, fmt.Errorf("making the staging area: %w", err)
+		return fmt.Errorf("making the staging area: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(tmp, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("making the staging area: %w", err)
+		return fmt.Errorf("making the staging area: %w", err)
 	}
 	fmt.Fprintf(lock, "%d %s\n", os.Getpid(), ProcessStart(os.Getpid()))
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("locking the staging area: %w", err)
+		return fmt.Errorf("locking the staging area: %w", err)
 	}
-	dir := filepath.Join(parent, fmt.Sprintf("%d-%s-%s", os.Getpid(), ProcessStart(os.Getpid()), randomName()))
+	dir := filepath.Join(a.parent, fmt.Sprintf("%d-%s-%s", os.Getpid(), ProcessStart(os.Getpid()), randomName()))
 	if err := os.Rename(tmp, dir); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("making the staging area: %w", err)
+		return fmt.Errorf("making the staging area: %w", err)
 	}
-	return &Area{dir: dir, lock: lock}, nil
+	if a.lock != nil {
+		_ = a.lock.Close()
+	}
+	a.dir, a.lock = dir, lock
+	return nil
 }
 
 // Close removes the area and everything in it.
 func (a *Area) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	err := os.RemoveAll(a.dir)
 	if cerr := a.lock.Close(); err == nil {
 		err = cerr
@@ -80,20 +99,46 @@ func (a *Area) Get() (*Dir, error) {
 		a.mu.Unlock()
 		return d, nil
 	}
-	a.mu.Unlock()
-	// Named as the reference names its own, for whoever filters listings by it.
-	now := time.Now()
-	path := filepath.Join(a.dir, fmt.Sprintf("ansible-tmp-%d.%06d-%d-%d", now.Unix(), now.Nanosecond()/1000, os.Getpid(), randomNumber()))
-	if err := os.Mkdir(path, 0o700); err != nil {
-		return nil, fmt.Errorf("making a staging directory: %w", err)
+	defer a.mu.Unlock()
+	path, err := a.fresh()
+	if err != nil {
+		return nil, err
 	}
 	return &Dir{path: path, area: a}, nil
+}
+
+// fresh makes a directory, and the area anew where somebody removed it. The
+// caller holds mu.
+func (a *Area) fresh() (string, error) {
+	// Named as the reference names its own, for whoever filters listings by it.
+	now := time.Now()
+	name := fmt.Sprintf("ansible-tmp-%d.%06d-%d-%d", now.Unix(), now.Nanosecond()/1000, os.Getpid(), randomNumber())
+	err := os.Mkdir(filepath.Join(a.dir, name), 0o700)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = a.open(); err == nil {
+			err = os.Mkdir(filepath.Join(a.dir, name), 0o700)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("making a staging directory: %w", err)
+	}
+	return filepath.Join(a.dir, name), nil
 }
 
 // Path is where it is. Who does not ask for it leaves nothing there, which
 // spares looking for it: most sub-tasks stage nothing.
 func (d *Dir) Path() string {
+	if d.used {
+		return d.path
+	}
 	d.used = true
+	if _, err := os.Lstat(d.path); errors.Is(err, os.ErrNotExist) { // removed by somebody while it was idle
+		d.area.mu.Lock()
+		defer d.area.mu.Unlock()
+		if path, err := d.area.fresh(); err == nil {
+			d.path = path
+		}
+	}
 	return d.path
 }
 

@@ -230,3 +230,47 @@ func TestArea(t *testing.T) {
 		t.Errorf("%v is left", e)
 	}
 }
+
+// TestAreaRemoved: an area that somebody removed while its process lives is
+// made anew, also below directories that are kept for the next sub-task.
+func TestAreaRemoved(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "staging")
+	a, err := OpenArea(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := a.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Put()
+	if err := os.RemoveAll(parent); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the one kept, and a new one
+		d, err := a.Get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := d.Create(".conf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	other, err := OpenArea(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	d, err := a.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(d.Path()), "lock")); err != nil {
+		t.Errorf("another process swept it away: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -107,16 +107,14 @@ func (l *LookupCall) find(dir string, term any) (string, bool, error) {
 // readFile returns a controller file's bytes, decrypted when it is vaulted.
 func (s *Scope) readFile(path string) ([]byte, error) {
 	path = normPath(path)
-	f, err := os.Open(path)
+	data, err := s.readAll(path)
 	if err != nil {
+		if s.ctx.Err() != nil {
+			return nil, err
+		}
 		if os.IsNotExist(err) {
 			return nil, failf("Unable to retrieve file contents.\nCould not find or access '%s' on the Ansible Controller.\nIf you are using a module and expect the file to exist on the remote, see the remote_src option", path)
 		}
-		return nil, failBy(osError(err, path), "An error occurred while trying to read the file '%s'.", path)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
 		return nil, failBy(osError(err, path), "An error occurred while trying to read the file '%s'.", path)
 	}
 	if len(data) > maxFile {
@@ -129,6 +127,38 @@ func (s *Scope) readFile(path string) ([]byte, error) {
 		return nil, failf("Attempting to decrypt but no vault secrets found.")
 	}
 	return s.e.opt.Vault.Decrypt(data, path)
+}
+
+// readAll reads path, of what is too large one byte more than the limit. What
+// may never end, or never begin (a pipe nobody writes to), is waited for only
+// as long as the run goes on; its reader then ends with the process.
+func (s *Scope) readAll(path string) ([]byte, error) {
+	read := func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return io.ReadAll(io.LimitReader(f, maxFile+1))
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() || st.IsDir() {
+		return read()
+	}
+	type got struct {
+		data []byte
+		err  error
+	}
+	done := make(chan got, 1)
+	go func() {
+		data, err := read()
+		done <- got{data, err}
+	}()
+	select {
+	case g := <-done:
+		return g.data, g.err
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
 }
 
 // readText is readFile as text.
