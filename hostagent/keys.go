@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -110,9 +111,30 @@ type gate struct {
 	mtime time.Time
 	size  int64
 	list  []Controller
+	// What the account's files were when they last let it in, and the day.
+	accounts [2]stamp
+	today    int64
 }
 
-// allow is called within a handshake.
+// stamp is what changes when a file is written or replaced.
+type stamp struct {
+	mtime time.Time
+	size  int64
+	inode uint64
+}
+
+func stampOf(path string) (s stamp) {
+	if st, err := os.Stat(path); err == nil {
+		s.mtime, s.size = st.ModTime(), st.Size()
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+			s.inode = sys.Ino
+		}
+	}
+	return s
+}
+
+// allow tells whether a controller is served. It is asked within a handshake and
+// for every sub-task, so it reads only what has changed.
 func (g *gate) allow(key ed25519.PublicKey) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,13 +152,24 @@ func (g *gate) allow(key ed25519.PublicKey) error {
 	now := time.Now()
 	for _, c := range g.list {
 		if c.Key.Equal(key) && now.Before(c.Expires) {
-			passwd, _ := os.ReadFile("/etc/passwd")
-			shadow, _ := os.ReadFile("/etc/shadow") // root only; others rely on passwd
-			if !loginAllowed(string(passwd), string(shadow), os.Getuid(), now.Unix()/86400) {
-				return errors.New("the account of this agent may not log in any more")
-			}
-			return nil
+			return g.account(now.Unix() / 86400)
 		}
 	}
 	return errNotServed
+}
+
+// account refuses when the agent's account may not log in today. The caller
+// holds mu.
+func (g *gate) account(today int64) error {
+	now := [2]stamp{stampOf("/etc/passwd"), stampOf("/etc/shadow")}
+	if now == g.accounts && today == g.today {
+		return nil
+	}
+	passwd, _ := os.ReadFile("/etc/passwd")
+	shadow, _ := os.ReadFile("/etc/shadow") // root only; others rely on passwd
+	if !loginAllowed(string(passwd), string(shadow), os.Getuid(), today) {
+		return errors.New("the account of this agent may not log in any more")
+	}
+	g.accounts, g.today = now, today
+	return nil
 }
