@@ -27,7 +27,7 @@ var (
 )
 
 // lifetime is more than a run ever needs: so many sub-tasks, each with patience.
-const lifetime = 40 * time.Minute
+const lifetime = 15 * time.Minute
 
 // agentBinary builds the agent once.
 var agentBinary = sync.OnceValues(func() (string, error) {

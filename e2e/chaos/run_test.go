@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	reconnect = 40 * time.Second // of a loaded machine, too; a user's is a minute
-	patience  = 4 * time.Minute  // for one sub-task, whatever happens
+	reconnect = 12 * time.Second
+	patience  = 90 * time.Second // for one sub-task, whatever happens
 	silence   = 60 * time.Second // more than a link lasts that nothing comes on
 )
 
