@@ -24,7 +24,7 @@ var volatileKeys = map[string]bool{
 }
 
 // unitVolatile are properties of a unit that are new whenever it runs.
-var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^CPUScheduling|^Nice$|^TimerSlack|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
+var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
 
 // agentUnit are services that are there because an agent is.
 var agentUnit = regexp.MustCompile(`^(volant-agent|user@\d+|user-runtime-dir@\d+)\.service$`)

@@ -247,7 +247,7 @@ func compareDiff(t *testing.T, files []*diffFile, ref, ours *diffSide) {
 					equal++
 					continue
 				}
-				if why := departure(name); why != "" {
+				if why := departure(name, lines, text); why != "" {
 					apart++
 					t.Logf("%s differs on purpose: %s", name, why)
 					continue
