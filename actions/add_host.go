@@ -15,7 +15,7 @@ func addHost(_ context.Context, r *Run) (Result, error) {
 		args.Delete("_raw_params")
 		dict, isDict := raw.(*value.Dict)
 		if !isDict {
-			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  <class '%s'>", fullClass(raw))
+			return nil, Fail("Invalid raw parameters passed, requires a dictionary/mapping got a  %s", value.TaggedClass(raw))
 		}
 		merged := dict.Clone()
 		merged.Update(args)

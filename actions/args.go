@@ -68,24 +68,6 @@ func present(v any) bool { return value.Truth(v) }
 // typeName is Python's name of v's type.
 func typeName(v any) string { return value.TypeName(v) }
 
-// className is typeName where the reference shows the class of what a playbook
-// says, whose texts are of a class of their own.
-func className(v any) string {
-	if _, ok := value.Text(v); ok {
-		return "_AnsibleTaggedStr"
-	}
-	return typeName(v)
-}
-
-// fullClass is className with where the class is from, as Python shows types.
-func fullClass(v any) string {
-	name := className(v)
-	if strings.HasPrefix(name, "_AnsibleTagged") {
-		return "ansible.module_utils._internal._datatag." + name
-	}
-	return name
-}
-
 // stringList reads v as a list of strings; a string is split at commas.
 func stringList(v any) ([]string, bool) {
 	switch v := v.(type) {

@@ -2,6 +2,8 @@ package actions
 
 import (
 	"context"
+	"math"
+	"math/big"
 
 	"volant/wire/argspec"
 	"volant/wire/value"
@@ -28,7 +30,10 @@ func debug(_ context.Context, r *Run) (Result, error) {
 		}
 	}
 	res := value.NewDict(4)
-	verbosity, _ := args.Lookup("verbosity").(int64)
+	verbosity, ok := args.Lookup("verbosity").(int64)
+	if n, isBig := args.Lookup("verbosity").(*big.Int); !ok && isBig && n.Sign() > 0 {
+		verbosity = math.MaxInt64
+	}
 	if verbosity > int64(r.Verbosity) {
 		res.Set("skipped_reason", "Verbosity threshold not met.")
 		res.Set("skipped", true)

@@ -15,7 +15,7 @@ func groupBy(_ context.Context, r *Run) (Result, error) {
 	}
 	name, ok := value.Text(key)
 	if !ok {
-		return nil, &pythonError{"'" + typeName(key) + "' object has no attribute 'replace'"}
+		return nil, &pythonError{"'" + value.TaggedName(key) + "' object has no attribute 'replace'"}
 	}
 	if r.Marked("key") && strings.ContainsAny(name, "/\\") {
 		return nil, Fail("the 'key' of this task was named by a managed host, and '%s' is no plain group name", name)
@@ -32,7 +32,7 @@ func groupBy(_ context.Context, r *Run) (Result, error) {
 	default:
 		text, ok := value.Text(p)
 		if !ok {
-			return nil, &pythonError{"'" + typeName(p) + "' object is not iterable"}
+			return nil, &pythonError{"'" + value.TaggedName(p) + "' object is not iterable"}
 		}
 		parents = []string{text}
 	}

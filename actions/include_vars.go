@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -60,6 +59,9 @@ func includeVars(_ context.Context, r *Run) (Result, error) {
 			return nil, fmt.Errorf(`Invalid type for "extensions" option, it must be a list`) //nolint:staticcheck // the reference's text
 		}
 	}
+	if err := l.texts(); err != nil {
+		return nil, err
+	}
 	vars := value.NewDict(8)
 	problem := ""
 	var err error
@@ -87,6 +89,30 @@ func includeVars(_ context.Context, r *Run) (Result, error) {
 	res.Set("ansible_facts", vars)
 	res.Set("_ansible_no_log", l.vaulted)
 	return res, nil
+}
+
+// texts refuses arguments that are to be texts and are none, in the words of
+// what the reference then does with them.
+func (l *varsLoad) texts() error {
+	for _, c := range []struct{ arg, before, after string }{
+		{"name", "unhashable type: '", "'"},
+		{"dir", "join() argument must be str, bytes, or os.PathLike object, not '", "'"},
+		{"file", "'", "' object has no attribute 'startswith'"},
+	} {
+		v := l.Args.Lookup(c.arg)
+		if _, isText := value.Text(v); isText || !value.Truth(v) {
+			continue
+		}
+		switch v.(type) {
+		case *value.List, *value.Dict:
+		default:
+			if c.arg == "name" { // a key like any other
+				continue
+			}
+		}
+		return &pythonError{c.before + value.TaggedName(v) + c.after}
+	}
+	return nil
 }
 
 func (l *varsLoad) loadNamed(vars *value.Dict) (problem string, err error) {
@@ -125,12 +151,8 @@ func varsDepth(v any) (float64, error) {
 		return float64(v), nil
 	case float64:
 		return v, nil
-	case *value.List:
-		return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedList'")
-	case *value.Dict:
-		return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedDict'")
 	}
-	return 0, errors.New("'>' not supported between instances of 'int' and '_AnsibleTaggedStr'")
+	return 0, &pythonError{"'>' not supported between instances of 'int' and '" + value.TaggedName(v) + "'"}
 }
 
 // levels counts the directories down to below, which is relative to the first.

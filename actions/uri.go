@@ -42,7 +42,7 @@ func uri(ctx context.Context, r *Run) (Result, error) {
 	} else if format == "form-multipart" {
 		body, ok := args.Lookup("body").(*value.Dict)
 		if !ok {
-			return nil, Fail("body must be mapping, cannot be type %s", className(args.Lookup("body")))
+			return nil, Fail("body must be mapping, cannot be type %s", value.TaggedName(args.Lookup("body")))
 		}
 		body = body.Clone()
 		args.Set("body", body)

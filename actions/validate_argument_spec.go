@@ -19,12 +19,12 @@ func validateArgumentSpec(_ context.Context, r *Run) (Result, error) {
 	}
 	spec, ok := given.(*value.Dict)
 	if !ok {
-		return nil, fmt.Errorf("Incorrect type for argument_spec, expected dict and got <class '%s'>", fullClass(given)) //nolint:staticcheck // the reference's text
+		return nil, fmt.Errorf("Incorrect type for argument_spec, expected dict and got %s", value.TaggedClass(given)) //nolint:staticcheck // the reference's text
 	}
 	provided := value.NewDict(0)
 	if v, ok := r.Args.Get("provided_arguments"); ok {
 		if provided, ok = v.(*value.Dict); !ok {
-			return nil, fmt.Errorf("Incorrect type for provided_arguments, expected dict and got <class '%s'>", fullClass(v)) //nolint:staticcheck // the reference's text
+			return nil, fmt.Errorf("Incorrect type for provided_arguments, expected dict and got %s", value.TaggedClass(v)) //nolint:staticcheck // the reference's text
 		}
 	}
 	args := value.NewDict(spec.Len())

@@ -87,7 +87,7 @@ func (d *VarsDirs) load(base, kind, name string) (*value.Dict, error) {
 			if !ok {
 				err = fault.New(fault.Parser, value.Pos{},
 					"Could not process %s: failed to combine variables, expected dicts but got a 'dict' and a '%s'.",
-					value.Repr(file), taggedName(v))
+					value.Repr(file), value.TaggedName(v))
 			} else {
 				r.vars = CombineVars(r.vars, vars, d.merge)
 			}
@@ -99,11 +99,6 @@ func (d *VarsDirs) load(base, kind, name string) (*value.Dict, error) {
 	}
 	d.results[key] = r
 	return r.vars, r.err
-}
-
-func taggedName(v any) string {
-	name := value.TypeName(v)
-	return "_AnsibleTagged" + strings.ToUpper(name[:1]) + name[1:]
 }
 
 // list reads a vars directory's names, so that thousands of hosts without a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"volant/controller/fault"
 	"volant/wire/value"
@@ -22,14 +21,10 @@ func parserError(format string, args ...any) *fault.Error {
 // className is Python's str of the type of a value loaded from a file, as the
 // reference's messages show it.
 func className(v any) string {
-	name := value.TypeName(v)
-	switch v.(type) {
-	case nil, bool:
-		return "<class '" + name + "'>"
-	case *value.Vault:
+	if _, ok := v.(*value.Vault); ok {
 		return "<class 'ansible.parsing.vault.EncryptedString'>"
 	}
-	return "<class 'ansible.module_utils._internal._datatag._AnsibleTagged" + strings.ToUpper(name[:1]) + name[1:] + "'>"
+	return value.TaggedClass(v)
 }
 
 func parseYaml(_ context.Context, inv *Inventory, source string) error {

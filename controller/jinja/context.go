@@ -463,7 +463,7 @@ func (c *Context) call(fn any, a Args) (any, error) {
 	name := typeName(fn)
 	switch fn.(type) { // as the reference's values are
 	case *value.Template:
-		name = "_AnsibleTaggedStr"
+		name = value.TaggedName(fn)
 	case *value.List:
 		name = "_AnsibleLazyTemplateList"
 	case *value.Dict:

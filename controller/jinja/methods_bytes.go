@@ -100,15 +100,7 @@ func Encode(s, encoding, mode string) ([]byte, error) {
 				out = fmt.Appendf(out, `\U%08x`, r)
 			}
 		default:
-			ch, name, why := value.Repr(string(r)), "ascii", "ordinal not in range(128)"
-			if r > 0xff {
-				ch = fmt.Sprintf(`'\u%04x'`, r)
-			} else if r > 0x7f {
-				ch = fmt.Sprintf(`'\x%02x'`, r)
-			}
-			if r > 0xffff {
-				ch = fmt.Sprintf(`'\U%08x'`, r)
-			}
+			ch, name, why := "'"+value.EscapeRune(r)+"'", "ascii", "ordinal not in range(128)"
 			switch limit {
 			case 0xff:
 				name, why = "latin-1", "ordinal not in range(256)"

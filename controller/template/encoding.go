@@ -1,7 +1,6 @@
 package template
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -106,22 +105,11 @@ func cannotMap(e encoding.Encoding, s, name string) error {
 	pos := 0
 	for _, r := range s {
 		if _, err := enc.String(string(r)); err != nil {
-			return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: %s", name, escaped(r), pos, why)
+			return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: %s", name, value.EscapeRune(r), pos, why)
 		}
 		pos++
 	}
 	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode the text", name)
-}
-
-// escaped is how Python writes a character that cannot be encoded.
-func escaped(r rune) string {
-	switch {
-	case r > 0xffff:
-		return fmt.Sprintf(`\U%08x`, r)
-	case r > 0xff:
-		return fmt.Sprintf(`\u%04x`, r)
-	}
-	return fmt.Sprintf(`\x%02x`, r)
 }
 
 func encodeError(limit rune, r rune, pos int) error {
@@ -129,7 +117,7 @@ func encodeError(limit rune, r rune, pos int) error {
 	if limit == 128 {
 		codecName = "ascii"
 	}
-	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", codecName, escaped(r), pos, limit)
+	return value.Raise("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", codecName, value.EscapeRune(r), pos, limit)
 }
 
 // decode is Python's b.decode(name); what is not UTF-8 is kept as it is.

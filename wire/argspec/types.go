@@ -62,14 +62,11 @@ type classError struct {
 
 // Error names the class as Python does.
 func (c *classError) Error() string {
-	name := value.TypeName(c.of)
+	class := "<class '" + value.TypeName(c.of) + "'>"
 	if c.tagged {
-		switch c.of.(type) {
-		case string, int64, float64, *value.List, *value.Dict:
-			name = "ansible.module_utils._internal._datatag._AnsibleTagged" + strings.ToUpper(name[:1]) + name[1:]
-		}
+		class = value.TaggedClass(c.of)
 	}
-	return "<class '" + name + "'> cannot be converted to " + c.kind
+	return class + " cannot be converted to " + c.kind
 }
 
 func toStr(v any) string {
