@@ -20,6 +20,7 @@ import (
 
 	"volant/controller/execute"
 	"volant/controller/fault"
+	"volant/controller/source"
 	"volant/controller/vault"
 	"volant/wire/value"
 )
@@ -225,13 +226,14 @@ func (j *project) passwordFile(ctx context.Context, path string) (string, error)
 			if secret, err = j.passwordScript(ctx, path); err != nil {
 				return "", err
 			}
-		case st.Size() > maxPassword:
-			return "", plainError("The password file %s is too large", path)
 		default:
-			if secret, err = os.ReadFile(path); err != nil {
+			if secret, err = source.Read(ctx.Done(), path, maxPassword); err != nil {
 				f := fault.New(fault.Generic, value.Pos{}, "Could not read password file %s.", value.Repr(path))
 				f.Cause = errors.New(strings.Replace(pythonError(err, path), ": '", ": b'", 1))
 				return "", f
+			}
+			if len(secret) > maxPassword {
+				return "", plainError("The password file %s is too large", path)
 			}
 			secret = bytes.TrimSpace(secret)
 		}

@@ -116,7 +116,7 @@ func (j *project) secrets(ctx context.Context, opt vaultOptions) error {
 	if _, err := j.vault.Load(ctx, vaultWanted(j.process, j.config, opt), asker{j.asking(), ctx}, j.display); err != nil {
 		return err
 	}
-	j.files = &yaml.Files{Vault: j.vault, Sink: j.display}
+	j.files = &yaml.Files{Vault: j.vault, Sink: j.display, Done: ctx.Done()}
 	switch j.config.String("DUPLICATE_YAML_DICT_KEY") {
 	case "error":
 		j.files.Duplicates = yaml.DuplicatesError

@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"volant/controller/fault"
+	"volant/controller/source"
 	"volant/wire/value"
 )
 
@@ -40,7 +40,7 @@ func (f *iniFile) get(section, key string) (string, bool) {
 }
 
 func readIni(path string) (*iniFile, error) {
-	data, err := os.ReadFile(path)
+	data, err := source.Read(nil, path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}

@@ -18,7 +18,7 @@ func TestPipeNobodyWritesTo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	s := &Scope{ctx: ctx}
-	if _, err := s.readAll(p); err != context.DeadlineExceeded {
+	if _, err := s.readFile(p); err != context.DeadlineExceeded {
 		t.Errorf("reading it ended with %v", err)
 	}
 }

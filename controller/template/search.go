@@ -2,12 +2,12 @@ package template
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
 
 	"volant/controller/fault"
+	"volant/controller/source"
 	"volant/controller/vault"
 	"volant/wire/value"
 )
@@ -107,9 +107,9 @@ func (l *LookupCall) find(dir string, term any) (string, bool, error) {
 // readFile returns a controller file's bytes, decrypted when it is vaulted.
 func (s *Scope) readFile(path string) ([]byte, error) {
 	path = normPath(path)
-	data, err := s.readAll(path)
+	data, err := source.Read(s.ctx.Done(), path, maxFile)
 	if err != nil {
-		if s.ctx.Err() != nil {
+		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
 		if os.IsNotExist(err) {
@@ -127,38 +127,6 @@ func (s *Scope) readFile(path string) ([]byte, error) {
 		return nil, failf("Attempting to decrypt but no vault secrets found.")
 	}
 	return s.e.opt.Vault.Decrypt(data, path)
-}
-
-// readAll reads path, of what is too large one byte more than the limit. What
-// may never end, or never begin (a pipe nobody writes to), is waited for only
-// as long as the run goes on; its reader then ends with the process.
-func (s *Scope) readAll(path string) ([]byte, error) {
-	read := func() ([]byte, error) {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return io.ReadAll(io.LimitReader(f, maxFile+1))
-	}
-	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() || st.IsDir() {
-		return read()
-	}
-	type got struct {
-		data []byte
-		err  error
-	}
-	done := make(chan got, 1)
-	go func() {
-		data, err := read()
-		done <- got{data, err}
-	}()
-	select {
-	case g := <-done:
-		return g.data, g.err
-	case <-s.ctx.Done():
-		return nil, s.ctx.Err()
-	}
 }
 
 // readText is readFile as text.

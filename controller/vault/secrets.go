@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"volant/controller/fault"
+	"volant/controller/source"
 	"volant/wire/value"
 )
 
@@ -140,9 +141,9 @@ func ask(term Terminal, id, source string, fresh bool) ([]byte, error) {
 
 // fromFile reads a password file or runs a password script. stage says what
 // was being done when it failed.
-func (v *Vault) fromFile(ctx context.Context, dir, source, id string, sink fault.Sink) (key []byte, stage string, err error) {
+func (v *Vault) fromFile(ctx context.Context, dir, from, id string, sink fault.Sink) (key []byte, stage string, err error) {
 	const getting, loading = "getting vault password file", "in vault password file loading"
-	path := absolute(dir, source)
+	path := absolute(dir, from)
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -150,15 +151,15 @@ func (v *Vault) fromFile(ctx context.Context, dir, source, id string, sink fault
 	case st.IsDir():
 		return nil, getting, &fault.Error{Msg: "The vault password file provided '" + path + "' can not be a directory"}
 	case st.Mode()&0o111 != 0:
-		key, err = runScript(ctx, path, source, id, sink)
+		key, err = runScript(ctx, path, from, id, sink)
 		return key, loading, err
 	}
-	if st.Size() > maxPassword {
-		return nil, loading, &fault.Error{Msg: "The vault password file " + path + " is too large."}
-	}
-	data, err := os.ReadFile(path)
+	data, err := source.Read(ctx.Done(), path, maxPassword)
 	if err != nil {
 		return nil, loading, &fault.Error{Msg: "Could not read vault password file '" + path + "'.", Cause: errors.Unwrap(err)}
+	}
+	if len(data) > maxPassword {
+		return nil, loading, &fault.Error{Msg: "The vault password file " + path + " is too large."}
 	}
 	data = bytes.TrimSpace(data)
 	if IsEncrypted(data) {

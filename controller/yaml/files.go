@@ -2,15 +2,16 @@ package yaml
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
 
 	"volant/controller/fault"
+	"volant/controller/source"
 	"volant/wire/value"
 )
 
@@ -32,6 +33,8 @@ type Files struct {
 	// Seen, when set, is told of every file that is read, with its bytes as they
 	// are on the disk.
 	Seen func(path string, data []byte)
+	// Done, when closed, ends the waiting for pipes; nil waits for ever.
+	Done <-chan struct{}
 
 	mu    sync.Mutex // guards cache
 	cache map[string]loaded
@@ -48,11 +51,12 @@ func IsEncrypted(data []byte) bool { return bytes.HasPrefix(data, []byte("$ANSIB
 
 // Read returns a file's bytes, decrypted, and whether it was encrypted.
 func (f *Files) Read(path string) (data []byte, encrypted bool, err error) {
-	if st, err := os.Stat(path); err == nil && st.Size() > MaxSize {
-		return nil, false, &fault.Error{Msg: fmt.Sprintf("The file %q is larger than %d bytes.", path, MaxSize)}
-	}
-	data, err = os.ReadFile(path)
+	data, err = source.Read(f.Done, path, MaxSize)
 	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, false, err
+	case len(data) > MaxSize:
+		return nil, false, &fault.Error{Msg: fmt.Sprintf("The file %q is larger than %d bytes.", path, MaxSize)}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, &fault.Error{Kind: fault.NotFound, Class: "AnsibleFileNotFound",
 			Msg: "Unable to retrieve file contents.\nCould not find or access '" + path + "' on the Ansible Controller.\n" +
