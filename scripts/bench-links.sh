@@ -58,9 +58,17 @@ fell() { short="$short; $1"; tail -n 5 "$work/out" || true; }
 ok_hosts() { grep -cE '^[a-z0-9]+ +: ok=1 ' "$work/out" || true; }
 
 for n in $sizes; do
+  most=$((($(ulimit -n) - 100) / 2))
+  if [ "$n" -gt "$most" ]; then
+    echo "the limit of $(ulimit -n) descriptors allows $most simulated agents, not $n"
+    n=$most
+  fi
   "$bin/volant-lab" simulate --agents "$n" --memory --dir "$work/sim$n" > "$work/sim.log" 2>&1 &
   sim=$!
-  for _ in $(seq 3000); do grep -q simulated "$work/sim.log" && break; sleep 0.2; done
+  until grep -q simulated "$work/sim.log"; do
+    kill -0 "$sim" 2>/dev/null || { cat "$work/sim.log"; echo "bench-links: $n agents cannot be simulated"; exit 1; }
+    sleep 0.2
+  done
   export VOLANT_STATE_DIR="$work/sim$n/state"
   timed "warm connect of $n agents and a ping each" "$bin/volant" playbook -i "$work/sim$n/inventory.ini" "$work/ping.yml" || fell "connect $n"
   [ "$(ok_hosts)" = "$n" ] || fell "only $(ok_hosts) of $n answered"
