@@ -34,7 +34,7 @@ func coerceLocale(environ []string) []string {
 	if hasLocale(name) {
 		return environ
 	}
-	if musl, _ := filepath.Glob("/lib/ld-musl-*"); musl != nil {
+	if onMusl() {
 		return environ // its default locale is UTF-8 already
 	}
 	out := make([]string, 0, len(environ)+1)
@@ -45,6 +45,13 @@ func coerceLocale(environ []string) []string {
 	}
 	return append(out, "LC_CTYPE=C.UTF-8")
 }
+
+// onMusl reports whether the host's C library is musl. It is looked for once:
+// a host does not change its C library under a running agent.
+var onMusl = sync.OnceValue(func() bool {
+	found, _ := filepath.Glob("/lib/ld-musl-*")
+	return found != nil
+})
 
 // hasLocale reports whether the host has a locale of that name that is not C.
 func hasLocale(name string) bool {
