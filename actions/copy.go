@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"volant/wire/value"
 )
@@ -61,7 +62,7 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 		source := r.Controller.Content(data)
 		name := "." + randomText()
 		source.Path, source.Mode = path.Join(path.Dir(LocalTmp()), name), 0o600
-		return c.copySource(ctx, source, name)
+		return c.copySource(ctx, opened(source), name)
 	}
 	if r.markedFile("src") {
 		return nil, errMarkedSource
@@ -70,18 +71,48 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 	if err != nil {
 		return nil, &Failure{Msg: "Unexpected AnsibleActionFail error: " + err.Error(), Result: invocation(r, value.NewDict(1))}
 	}
-	if info, err := os.Stat(found); err == nil && info.IsDir() {
+	open := func() (Source, error) { return r.Controller.Open(found, option(r.Args, "decrypt", true)) }
+	info, err := os.Stat(found)
+	switch {
+	case err == nil && info.IsDir():
 		return c.copyTree(ctx, strings.TrimSuffix(found, "/"), strings.HasSuffix(src, "/"))
+	case err == nil && info.Size() >= longToHash:
+		return c.copySource(ctx, ahead(open), path.Base(found))
 	}
-	source, err := r.Controller.Open(found, option(r.Args, "decrypt", true))
+	source, err := open()
 	if err != nil {
 		return nil, err
 	}
-	return c.copySource(ctx, source, path.Base(found))
+	return c.copySource(ctx, opened(source), path.Base(found))
 }
 
-// errMarkedSource refuses a controller path that a managed host named, before
-// it is looked up: whether it exists is already an answer.
+// longToHash is the size from which a file is hashed here while the host
+// hashes what it has: below, starting both costs more than waiting.
+const longToHash = 4 << 20
+
+// opener returns a file's source once it is hashed.
+type opener func() (Source, error)
+
+func opened(s Source) opener { return func() (Source, error) { return s, nil } }
+
+// ahead begins to open now; what it returns waits for that to end, which it
+// does with the file.
+func ahead(open opener) opener {
+	type result struct {
+		src Source
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		src, err := open()
+		done <- result{src, err}
+	}()
+	return sync.OnceValues(func() (Source, error) {
+		r := <-done
+		return r.src, r.err
+	})
+}
+
 // markedFile reports whether an argument names a controller file by what a
 // managed host sent, unless it is a file that came from the host itself.
 func (r *Run) markedFile(arg string) bool {
@@ -92,6 +123,8 @@ func (r *Run) markedFile(arg string) bool {
 	return r.Fetched == nil || !r.Fetched(path)
 }
 
+// errMarkedSource refuses a controller path that a managed host named, before
+// it is looked up: whether it exists is already an answer.
 var errMarkedSource error = &Failure{Msg: "the 'src' of this task was named by a managed host, and a controller file a host chose is\nnever sent"}
 
 // contentBytes is the text a content argument writes: mappings and lists as JSON.
@@ -117,18 +150,22 @@ type copier struct {
 }
 
 // copySource copies a single file or content and shapes the task's result.
-func (c *copier) copySource(ctx context.Context, src Source, name string) (Result, error) {
+func (c *copier) copySource(ctx context.Context, open opener, name string) (Result, error) {
 	dest, err := expandUser(ctx, c.Run, c.dest)
 	if err != nil {
 		return nil, err
 	}
 	c.dest = dest
 	c.follow = option(c.args, "follow", false)
-	res, err := c.copyFile(ctx, src, name)
+	res, err := c.copyFile(ctx, open, name)
 	if err != nil {
 		return nil, err
 	}
 	if res == nil { // there already, and we may not replace it
+		src, err := open()
+		if err != nil {
+			return nil, err
+		}
 		return invocation(c.Run, value.DictOf("dest", dest, "src", src.Path, "changed", false)), nil
 	}
 	if p, ok := res.Get("path"); ok && !res.Has("dest") && !res.Bool("failed") {
@@ -139,7 +176,7 @@ func (c *copier) copySource(ctx context.Context, src Source, name string) (Resul
 
 // copyFile brings one file to c.dest, or below it when that is a directory. A
 // nil result means nothing was to be done.
-func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result, error) {
+func (c *copier) copyFile(ctx context.Context, open opener, name string) (Result, error) {
 	force := option(c.args, "force", true)
 	destFile := c.dest
 	if strings.HasSuffix(destFile, "/") {
@@ -158,11 +195,16 @@ func (c *copier) copyFile(ctx context.Context, src Source, name string) (Result,
 			return nil, err
 		}
 	}
-	res := value.DictOf("diff", value.ListOf())
-	switch {
-	case have.exists && !force:
+	if have.exists && !force {
 		return nil, nil
-	case have.checksum == src.SHA1:
+	}
+	src, err := open()
+	if err != nil {
+		return nil, err
+	}
+	res := value.DictOf("diff", value.ListOf())
+	switch have.checksum {
+	case src.SHA1:
 		err = c.attributes(ctx, res, src, name, destFile)
 	default:
 		err = c.install(ctx, res, src, name, destFile)

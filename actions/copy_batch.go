@@ -91,7 +91,7 @@ func (b *batcher) step(i int) (*step, error) {
 // one does a step with modules of its own; a nil result means nothing was to be done.
 func (b *batcher) one(ctx context.Context, s *step) (Result, error) {
 	if s.src != nil {
-		return b.copyFile(ctx, *s.src, s.name)
+		return b.copyFile(ctx, opened(*s.src), s.name)
 	}
 	return b.Host.Module(ctx, "ansible.legacy.file", b.otherArgs(s))
 }

@@ -67,7 +67,7 @@ func template(ctx context.Context, r *Run) (Result, error) {
 	task := *r.Task
 	task.Args = args
 	c := &copier{Run: &Run{Task: &task, Host: r.Host, Controller: r.Controller}, args: args, dest: dest}
-	return c.copySource(ctx, source, path.Base(found))
+	return c.copySource(ctx, opened(source), path.Base(found))
 }
 
 // LocalTmp is the name a diff shows for what a task made of controller files:

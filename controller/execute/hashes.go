@@ -78,7 +78,7 @@ func (h *hashed) update(path string) error {
 	}
 	old, name := sha1.New(), blake3.New(len(h.hash), nil) //nolint:gosec // as above
 	h.stamp = stamp{}
-	n, err := io.Copy(io.MultiWriter(old, name), f)
+	n, err := feed(f, st.Size(), old, name)
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,43 @@ func (h *hashed) update(path string) error {
 	h.stamp, h.sha1 = now, hex.EncodeToString(old.Sum(nil))
 	name.Sum(h.hash[:0])
 	return nil
+}
+
+// feed writes what r has to both, of a long file to each in a goroutine of its
+// own, which ends with feed.
+func feed(r io.Reader, size int64, a, b io.Writer) (n int64, err error) {
+	const piece = 1 << 20
+	if size < 4*piece {
+		return io.Copy(io.MultiWriter(a, b), r)
+	}
+	pieces, free := make(chan []byte), make(chan []byte, 2)
+	free <- make([]byte, piece)
+	free <- make([]byte, piece)
+	var written sync.WaitGroup
+	written.Go(func() {
+		for p := range pieces {
+			_, _ = b.Write(p) // a hash: it cannot fail
+			free <- p
+		}
+	})
+	defer written.Wait()
+	defer close(pieces)
+	for {
+		p := (<-free)[:piece]
+		m, err := io.ReadFull(r, p)
+		n += int64(m)
+		if m > 0 {
+			pieces <- p[:m]
+			_, _ = a.Write(p[:m])
+		}
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return n, nil
+		default:
+			return n, err
+		}
+	}
 }
 
 func stampOf(st os.FileInfo) (s stamp, young bool) {

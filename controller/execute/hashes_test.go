@@ -1,9 +1,12 @@
 package execute
 
 import (
+	"crypto/sha1"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +52,14 @@ func TestHashes(t *testing.T) {
 		check("two")
 		write("longer", age)
 		check("longer")
+	}
+	for _, size := range []int{4<<20 - 1, 4 << 20, 6<<20 + 7} { // long ones are hashed in pieces
+		text := strings.Repeat("0123456789abcde\n", size/16+1)[:size]
+		write(text, time.Hour)
+		check(text)
+		if _, sum, _ := c.file(path); sum != fmt.Sprintf("%x", sha1.Sum([]byte(text))) {
+			t.Errorf("%d bytes: %s", size, sum)
+		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
