@@ -45,16 +45,35 @@ func Pack(executable []byte, version string, level int) ([]byte, Packed, error) 
 
 // FromFS gives the agents packed in files volant-agent-linux-GOARCH.gz
 // and .json of fsys, as a release of volant embeds them.
-func FromFS(fsys fs.FS, version string) Binaries { return packed{fsys, version} }
+func FromFS(fsys fs.FS, version string) Binaries {
+	return &packed{fsys: fsys, version: version, read: map[string]Binary{}}
+}
 
+// packed keeps what it read: a file of an embedded tree is copied when it is
+// read, and hundreds of hosts may be installed at once.
 type packed struct {
 	fsys    fs.FS
 	version string
+	mu      sync.Mutex // guards read
+	read    map[string]Binary
 }
 
-func (p packed) Version() string { return p.version }
+func (p *packed) Version() string { return p.version }
 
-func (p packed) Open(goarch string) (Binary, error) {
+func (p *packed) Open(goarch string) (Binary, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b, ok := p.read[goarch]; ok {
+		return b, nil
+	}
+	b, err := p.load(goarch)
+	if err == nil {
+		p.read[goarch] = b
+	}
+	return b, err
+}
+
+func (p *packed) load(goarch string) (Binary, error) {
 	b, err := fs.ReadFile(p.fsys, "volant-agent-linux-"+goarch+".json")
 	if err != nil {
 		return Binary{}, fmt.Errorf("reading the packed agent: %w", err)
@@ -71,7 +90,7 @@ func (p packed) Open(goarch string) (Binary, error) {
 }
 
 // Digest implements Digester.
-func (p packed) Digest(goarch string) (string, error) {
+func (p *packed) Digest(goarch string) (string, error) {
 	b, err := fs.ReadFile(p.fsys, "volant-agent-linux-"+goarch+".json")
 	if err != nil {
 		return "", fmt.Errorf("reading the packed agent: %w", err)
