@@ -289,6 +289,10 @@ var situations = []situation{
 	{group: "circumstances", name: "`/proc` with `hidepid=2`", outcome: "the agent is found again", elsewhere: "e2e TestHiddenProcesses"},
 	{group: "circumstances", name: "an agent of an older release or protocol", outcome: "replaced; worked with where SSH is shut", elsewhere: "e2e TestProtocols, TestUpgradeWhileRunning"},
 	{group: "circumstances", name: "an agent of a newer release", outcome: "worked with and left alone", elsewhere: "e2e TestProtocols"},
+	{group: "circumstances", name: "`ForwardAgent`, `-A`", outcome: "tasks have the user's ssh-agent, except those that become another user", elsewhere: "e2e TestForwardAgent"},
+	{group: "circumstances", name: "`Defaults requiretty` in sudoers, with and without a password", outcome: "sudo gets a terminal", elsewhere: "hostagent/become TestSystemdLab"},
+	{group: "circumstances", name: "the host's disk full during the run", outcome: "what cannot be staged or written down is refused before it starts, and says so; the agent goes on", elsewhere: "cmd/volant-agent TestFullDisk"},
+	{group: "circumstances", name: "the controller's disk full during the run", outcome: "the run goes on; each thing that is not kept is said once", elsewhere: "cmd/volant TestFullDisk"},
 	{group: "circumstances", name: "`ulimit -n 256`, 320 hosts", outcome: "all are reached", elsewhere: "e2e TestFewDescriptors"},
 }
 

@@ -31,6 +31,7 @@ type settings struct {
 	identities            []identity
 	identitiesOnly        bool
 	authSock              string
+	forward               string   // the ssh-agent to lend to the host; "" for none
 	knownHosts            []string // files; the first takes new keys
 	strict                string
 	asked                 bool // strictness came from nowhere: ssh would have asked
@@ -197,6 +198,7 @@ func settle(o Options, l lookup) (*settings, error) {
 	default:
 		s.authSock = expand(a)
 	}
+	s.forward = s.forwarded(l.first("ForwardAgent"), expand)
 	switch l.first("AddressFamily") {
 	case "inet":
 		s.family = "tcp4"

@@ -92,6 +92,11 @@ type stream struct {
 // stream starts a one-line shell script on the host, as Client.script does, and
 // writes input to it.
 func (c *Client) stream(ctx context.Context, script string, input []byte) (*stream, error) {
+	return c.streamOn(ctx, func(channel) error { return nil }, script, input)
+}
+
+// streamOn is stream on a channel that is made ready first.
+func (c *Client) streamOn(ctx context.Context, ready func(channel) error, script string, input []byte) (*stream, error) {
 	if strings.ContainsAny(script, "\n\x00") {
 		return nil, hostError(KindConfig, nil, "A directory on this host has a newline in its name")
 	}
@@ -99,6 +104,10 @@ func (c *Client) stream(ctx context.Context, script string, input []byte) (*stre
 	defer stop()
 	sess, err := c.ssh.open()
 	if err != nil {
+		return nil, opening(err)
+	}
+	if err := ready(sess); err != nil {
+		sess.Close()
 		return nil, opening(err)
 	}
 	st := &stream{c: c, sess: sess, stderr: &bounded{limit: maxChatter, full: func() {}}}

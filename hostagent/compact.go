@@ -26,7 +26,7 @@ func (j *journal) compact() {
 	if j.catchUp() != nil || j.shared || j.damaged {
 		return
 	}
-	b, err := encodeRecord(nil, recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+	b, err := encodeRecord(nil, recHeader, j.header())
 	moved := map[wire.TaskID]int64{}
 	for id, e := range j.entries {
 		if err != nil {
@@ -58,7 +58,7 @@ func (j *journal) compact() {
 	}
 	_ = j.f.Close() // which unlocks it
 	unlock = func() {}
-	j.f, j.size, j.acks, j.live = f, int64(len(b)), nil, 0
+	j.f, j.size, j.acks, j.unsaid, j.live = f, int64(len(b)), nil, false, 0
 	for id, e := range j.entries {
 		if off, ok := moved[id]; ok {
 			var r *record
@@ -68,6 +68,8 @@ func (j *journal) compact() {
 					e.size = int64(len(one))
 				}
 			}
+		}
+		if e.state == wire.StateDone {
 			j.live += e.size
 		}
 	}

@@ -78,6 +78,7 @@ type journal struct {
 	acks    []wire.TaskID // acknowledged, not yet written
 	damaged bool          // the file was not what an agent wrote: nothing unknown is safe to run again
 	shared  bool          // an agent that was replaced still finishes its sub-tasks and writes here
+	unsaid  bool          // the header of this process is not written yet
 	pid     int           // this process
 	start   string
 	// of the header read last: who wrote the records behind it
@@ -105,8 +106,8 @@ func openJournal(path string) (*journal, error) {
 			f.Close()
 			continue
 		}
-		if err = j.load(); err == nil {
-			err = j.write(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+		if err = j.load(); err == nil || full(err) {
+			err = j.introduce()
 		}
 		unlock()
 		if err != nil {
@@ -115,6 +116,24 @@ func openJournal(path string) (*journal, error) {
 		}
 		return j, nil
 	}
+}
+
+// full reports whether a write failed because there is no room, which may change.
+func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
+// introduce writes the header, which says who writes what follows. Where there
+// is no room for it, it comes with the first record there is room for: what can
+// be read counts all the same, and what cannot be begun is refused one by one.
+func (j *journal) introduce() error {
+	err := j.write(recHeader, j.header())
+	if j.unsaid = full(err); j.unsaid {
+		return nil
+	}
+	return err
+}
+
+func (j *journal) header() record {
+	return record{PID: j.pid, Start: j.start, Version: journalVersion}
 }
 
 // load reads records from j.size to the end of the file. What cannot be read
@@ -154,21 +173,27 @@ func (j *journal) load() error {
 		j.size += int64(len(head)) + n
 	}
 	if torn {
-		// Keep what follows readable: it is appended behind what counts, and
-		// says to whoever reads it next that something is missing.
-		if err := j.f.Truncate(j.size); err != nil {
-			return fmt.Errorf("repairing the journal: %w", err)
-		}
-		b, err := encodeRecord(nil, recDamaged, record{})
-		if err == nil {
-			_, err = j.f.Write(b)
-		}
-		if err != nil {
-			return fmt.Errorf("repairing the journal: %w", err)
-		}
-		j.damaged = true
-		j.size += int64(len(b))
+		return j.mark()
 	}
+	return nil
+}
+
+// mark keeps what follows readable where the file is torn: it is appended behind
+// what counts, and says to whoever reads it next that something is missing.
+func (j *journal) mark() error {
+	j.damaged = true
+	if err := j.f.Truncate(j.size); err != nil {
+		return fmt.Errorf("repairing the journal: %w", err)
+	}
+	b, err := encodeRecord(nil, recDamaged, record{})
+	if err == nil {
+		_, err = j.f.Write(b)
+	}
+	if err != nil {
+		_ = j.f.Truncate(j.size + 1) // a hole needs no room on a full disk: it stays torn
+		return fmt.Errorf("repairing the journal: %w", err)
+	}
+	j.size += int64(len(b))
 	return nil
 }
 
@@ -264,6 +289,11 @@ func (j *journal) write(k recordKind, r record) error {
 	}
 	var b []byte
 	var err error
+	if j.unsaid {
+		if b, err = encodeRecord(b, recHeader, j.header()); err != nil {
+			return err
+		}
+	}
 	for _, id := range j.acks {
 		if b, err = encodeRecord(b, recAck, record{ID: id}); err != nil {
 			return err
@@ -279,7 +309,7 @@ func (j *journal) write(k recordKind, r record) error {
 		_ = j.f.Truncate(j.size)
 		return fmt.Errorf("writing the journal: %w", err)
 	}
-	j.acks = nil
+	j.acks, j.unsaid = nil, false
 	j.size += int64(len(b))
 	return nil
 }
@@ -340,10 +370,10 @@ func (j *journal) finish(id wire.TaskID, body []byte) {
 	}
 	before := j.size
 	if err := j.append(recResult, record{ID: id, Sealed: sealed}); err != nil {
-		e.body = bytes.Clone(body)
-		return
+		e.body, e.size = bytes.Clone(body), int64(len(body))
+	} else {
+		e.off, e.size = before, j.size-before // with the acknowledgements in front of it
 	}
-	e.off, e.size = before, j.size-before // with the acknowledgements in front of it
 	j.live += e.size
 	j.bound()
 }
@@ -360,13 +390,13 @@ func (j *journal) bound() {
 	}
 }
 
-// withdraw records that nothing was done: the id may be sent again.
+// withdraw records that nothing was done: the id may be sent again. Where that
+// cannot be written it holds for this process: another takes the id for lost.
 func (j *journal) withdraw(id wire.TaskID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.append(recWithdrawn, record{ID: id}) == nil {
-		delete(j.entries, id)
-	}
+	_ = j.append(recWithdrawn, record{ID: id})
+	delete(j.entries, id)
 }
 
 // ack forgets a result that the controller has.
@@ -398,7 +428,7 @@ func (j *journal) restart() {
 		return
 	}
 	j.size, j.acks = 0, nil
-	_ = j.write(recHeader, record{PID: j.pid, Start: j.start, Version: journalVersion})
+	_ = j.introduce()
 }
 
 var errSealed = errors.New("the result is sealed with another session's key")

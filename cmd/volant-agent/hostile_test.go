@@ -165,6 +165,15 @@ func TestHostileSlot(t *testing.T) {
 // TestFlappingAgent: one that is met and goes as soon as it is given something to
 // do, again and again, is dialled with pauses and given up.
 func TestFlappingAgent(t *testing.T) {
+	for code, want := range map[session.Code]string{
+		session.CodeShutdown: "lost again and again",
+		session.CodeRefused:  "the agent refuses the link: no more",
+	} {
+		t.Run(want, func(t *testing.T) { flap(t, code, want) })
+	}
+}
+
+func flap(t *testing.T, code session.Code, want string) {
 	dials := 0
 	f := newFleet(t, sshTo{}, quick, func(c *fleet.Config) {
 		c.Reconnect = 2 * time.Second
@@ -181,7 +190,7 @@ func TestFlappingAgent(t *testing.T) {
 				if w.Send(&wire.Pull{}) == nil {
 					_, _ = frame.NewReader(s).Read()
 				}
-				_ = theirs.Close(session.CodeShutdown, "no more")
+				_ = theirs.Close(code, "no more")
 			}()
 			return ours, nil
 		}
@@ -192,7 +201,7 @@ func TestFlappingAgent(t *testing.T) {
 	}
 	var u *fleet.Unreachable
 	begin := time.Now()
-	if _, err := l.Run(t.Context(), task("echo")); !errors.As(err, &u) {
+	if _, err := l.Run(t.Context(), task("echo")); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begin); dials > 40 || took > 20*time.Second {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"volant/controller/events"
@@ -15,13 +16,20 @@ type logLines struct {
 	w    io.Writer
 	user string
 	now  func() time.Time
+	// failed is told, once, why a line could not be written.
+	failed func(error)
+	once   sync.Once
 }
 
 var _ events.Log = (*logLines)(nil)
 
-// Line implements events.Log. A log that cannot be written stops no run.
+// Line implements events.Log. A log that cannot be written stops no run; lines
+// are tried again, for there may be room later.
 func (l *logLines) Line(level, msg string) {
-	_, _ = fmt.Fprintf(l.w, "%s p=%d u=%s n=%s %s| %s\n", l.now().Format("2006-01-02 15:04:05,000"), os.Getpid(), l.user, loggerName, level, msg)
+	_, err := fmt.Fprintf(l.w, "%s p=%d u=%s n=%s %s| %s\n", l.now().Format("2006-01-02 15:04:05,000"), os.Getpid(), l.user, loggerName, level, msg)
+	if err != nil && l.failed != nil {
+		l.once.Do(func() { l.failed(err) })
+	}
 }
 
 // loggerName is who the lines of a log are from.
@@ -42,5 +50,7 @@ func openLog(p *process, path string, filtered []string) events.Log {
 		fmt.Fprintf(p.stderr, "[WARNING]: log file at '%s' is not writeable and we cannot create it, aborting\n\n", path)
 		return nil
 	}
-	return &logLines{w: f, user: userName(), now: time.Now}
+	return &logLines{w: f, user: userName(), now: time.Now, failed: func(err error) {
+		fmt.Fprintf(p.stderr, "[WARNING]: Lines of the log are missing: %s\n", err)
+	}}
 }

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -313,6 +314,18 @@ func (r *Runner) batch(ctx context.Context, p *playbook.Play, v *playbook.Values
 	return code, b.endPlay, nil
 }
 
+func writeRetry(path string, names []string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // half a list would leave hosts out
+	}
+	return err
+}
+
 // retryFile writes the hosts to run again where the configuration asks for it.
 func (r *Runner) retryFile(book *playbook.Playbook) {
 	if !r.opt.Config.Bool("RETRY_FILES_ENABLED") {
@@ -342,7 +355,7 @@ func (r *Runner) retryFile(book *playbook.Playbook) {
 	path := filepath.Join(dir, base+".retry")
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Join(names, "\n")+"\n"), 0o644)
+		err = writeRetry(path, names)
 	}
 	if err != nil {
 		r.opt.Display.Note("Could not create retry file '%s'.\n\t%s", path, err)

@@ -46,6 +46,7 @@ type dialer struct {
 	// refused says that something just saw nothing listen at the agent's port.
 	refused atomic.Bool
 	held    heldLogin
+	lend    lender
 	// renew makes the next build go to SSH first; restart also replaces the agent.
 	renew, restart atomic.Bool
 }
@@ -186,7 +187,10 @@ func (d *dialer) anew(lv *live) {
 }
 
 // end lets go of what was kept for the run.
-func (d *dialer) end() { d.held.end() }
+func (d *dialer) end() {
+	d.held.end()
+	d.lend.held.end()
+}
 
 // repin remembers what SSH vouched for. Only an SSH host key that verified
 // replaces another agent's pin in silence.
@@ -241,6 +245,7 @@ func (b localBuilder) build(ctx context.Context, _ int) (*live, error) {
 }
 
 func (localBuilder) beside(context.Context, func() bool) (*live, error) { return nil, errSilent }
+func (localBuilder) lent(context.Context) string                        { return "" }
 func (localBuilder) end()                                               {}
 func (localBuilder) nobody()                                            {}
 func (localBuilder) anew(*live)                                         {}

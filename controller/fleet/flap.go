@@ -3,12 +3,24 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"volant/wire/session"
 )
 
 // errFlapping says that a link comes up and is lost, over and over.
 var errFlapping = errors.New("the link is lost again and again before the agent answers")
+
+// lost is why a connection ended before the agent answered: it may have said so.
+func (lv *live) lost() error {
+	var closed *session.ClosedError
+	if errors.As(session.Cause(lv.conn), &closed) && closed.Code == session.CodeRefused {
+		return fmt.Errorf("the agent refuses the link: %s", closed.Reason)
+	}
+	return errFlapping
+}
 
 // settled is how long a connection lasts that counts as none that flaps.
 const settled = time.Second

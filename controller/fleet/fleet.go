@@ -65,6 +65,8 @@ type Fleet struct {
 	ssh   chan struct{} // a token per SSH session
 	dials chan struct{} // a token per QUIC handshake
 	blobs *blobCache
+	// shared: known_hosts and ssh_config are read once a run, not once a host
+	shared *bootstrap.Shared
 
 	ctx    context.Context // ends with Close; links are built under it
 	cancel context.CancelFunc
@@ -125,8 +127,8 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	shared := new(bootstrap.Shared)
 	if cfg.Dial == nil {
-		shared := new(bootstrap.Shared) // known_hosts and ssh_config are read once a run, not once a host
 		cfg.Dial = func(ctx context.Context, o bootstrap.Options) (bootstrap.Session, error) {
 			if o.Shared == nil {
 				o.Shared = shared
@@ -137,7 +139,7 @@ func New(cfg Config) (*Fleet, error) {
 	f := &Fleet{
 		cfg: cfg, log: cfg.Log, run: wire.NewRunID(), id: id, pins: pinStore{dir: cfg.StateDir},
 		ssh: make(chan struct{}, cfg.MaxSSH), dials: make(chan struct{}, cfg.MaxDials),
-		blobs: newBlobCache(), links: map[linkKey]*hostLink{}, endpoints: map[string]*session.Endpoint{},
+		blobs: newBlobCache(), shared: shared, links: map[linkKey]*hostLink{}, endpoints: map[string]*session.Endpoint{},
 	}
 	if f.cfg.Run != (wire.RunID{}) {
 		f.run = f.cfg.Run

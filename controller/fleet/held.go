@@ -17,10 +17,9 @@ type heldLogin struct {
 // keep keeps a connection until another is kept, or the run ends.
 func (h *heldLogin) keep(ssh bootstrap.Session) {
 	h.mu.Lock()
-	old := h.ssh
-	h.ssh = ssh
-	if h.over {
-		old, h.ssh = ssh, nil
+	old := ssh
+	if !h.over {
+		old, h.ssh = h.ssh, ssh
 	}
 	h.mu.Unlock()
 	if old != nil {
@@ -31,7 +30,10 @@ func (h *heldLogin) keep(ssh bootstrap.Session) {
 // end closes what is kept.
 func (h *heldLogin) end() {
 	h.mu.Lock()
-	h.over = true
+	old := h.ssh
+	h.ssh, h.over = nil, true
 	h.mu.Unlock()
-	h.keep(nil)
+	if old != nil {
+		_ = old.Close()
+	}
 }

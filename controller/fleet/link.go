@@ -25,6 +25,8 @@ type builder interface {
 	// anew makes the next build go back to SSH and replace an agent that cannot
 	// renew what a login gives.
 	anew(lv *live)
+	// lent is a socket on the host behind which the user's ssh-agent is, "" for none.
+	lent(ctx context.Context) string
 	// end lets go of what was kept for the run.
 	end()
 }

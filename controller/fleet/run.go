@@ -42,6 +42,11 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	x := &exchange{l: l, r: r, sent: r.Before}
 	x.ans.Collected = r.Before != nil
 	r.Task.Live = r.Output != nil
+	if r.Task.Become == nil {
+		if socket := l.build.lent(ctx); socket != "" {
+			r.Task.Environment = withAgent(r.Task.Environment, socket)
+		}
+	}
 	r.Task.Files = make([]wire.TaskFile, len(r.Files))
 	for i, f := range r.Files {
 		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
@@ -106,7 +111,7 @@ func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 		lost = time.Now()
 		x.ans.Reconnects++
 		if flaps.lost(up, lost, x.heard != heard, x.l.window) {
-			return nil, &Unreachable{Host: x.l.name, Err: &callError{errFlapping}}
+			return nil, &Unreachable{Host: x.l.name, Err: &callError{lv.lost()}}
 		}
 		if err := flaps.pause(ctx); err != nil {
 			return nil, err
@@ -242,12 +247,12 @@ func (x *exchange) state(lv *live, s *slot) (again bool, err error) {
 	if err != nil {
 		return false, &lostSlot{err}
 	}
-	x.heard++
 	x.met()
 	st, ok := m.(*wire.State)
 	if !ok || st.ID != x.r.Task.ID {
 		return false, &lostSlot{fmt.Errorf("%s where State was due", m.Kind())}
 	}
+	x.heard++
 	switch st.State {
 	case wire.StateRunning, wire.StateDone:
 		return false, nil

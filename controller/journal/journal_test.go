@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"volant/stage/disktest"
 	"volant/wire"
 	"volant/wire/value"
 )
@@ -375,6 +378,27 @@ func TestDiskFull(t *testing.T) {
 	}
 	_ = real.Close()
 	_ = w.Close()
+}
+
+// TestEndOnAFullDisk: a run that is over is not found broken off where there was
+// no room to say that it is.
+func TestEndOnAFullDisk(t *testing.T) {
+	disk := disktest.New(t, 64)
+	w, err := Create(filepath.Join(disk.Dir, "x"+Suffix), newKey(t), &Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Put(&Outcome{Host: "h", Seq: 1})
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	disk.Fill()
+	if err := w.End(&End{}); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("ended with %v", err)
+	}
+	if names, err := Names(disk.Dir); err != nil || len(names) > 0 {
+		t.Errorf("left: %v, %v", names, err)
+	}
 }
 
 func TestPack(t *testing.T) {

@@ -354,6 +354,10 @@ func (w *Writer) End(e *End) error {
 	if err == nil {
 		err = os.Rename(path, w.path)
 	}
+	if err != nil { // it would look broken off
+		_ = os.Remove(path)
+		_ = os.Remove(w.path)
+	}
 	return errors.Join(err, w.Close())
 }
 

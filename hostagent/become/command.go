@@ -21,6 +21,7 @@ type plan struct {
 	missing []string       // a password is needed
 	asks    bool           // the method always asks: without a password there is no point in waiting
 	tty     bool           // the password is read from the controlling terminal
+	either  bool           // it has a terminal for other reasons: the password is read where it is asked for
 	// password says that a prompt is expected and can be answered.
 	password bool
 }

@@ -52,7 +52,8 @@ func TestSystemdLab(t *testing.T) {
 	run("exec", "--dir", lab, "h1", `printf 'root:rootsecret\n' | chpasswd; useradd -m other; chmod 700 /home/*; `+
 		`apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq opendoas >/dev/null 2>&1; `+
 		`printf 'permit nopass deploy as root\npermit ops as root\npermit nopass deploy as other\n' > /etc/doas.conf; chmod 400 /etc/doas.conf`)
-	for _, user := range []string{"deploy", "ops"} {
+	each := func(user string) {
+		t.Helper()
 		out := run("exec", "--dir", lab, "h1", fmt.Sprintf("su - %s -c 'INNER=%s PASSWORD=%s become.test -test.v -test.run ^TestInner$'",
 			user, user, strings.TrimSpace(string(password))))
 		if !strings.Contains(out, "--- PASS: TestInner") {
@@ -60,6 +61,12 @@ func TestSystemdLab(t *testing.T) {
 		}
 		t.Log(out)
 	}
+	each("deploy")
+	each("ops")
+	run("exec", "--dir", lab, "h1", `echo 'Defaults requiretty' > /etc/sudoers.d/tty; chmod 440 /etc/sudoers.d/tty; `+
+		`su - deploy -c 'setsid sudo -n true </dev/null' 2>&1 | grep -q 'must have a tty'`)
+	each("deploy")
+	each("ops")
 }
 
 // TestInner is what runs on the host.

@@ -61,8 +61,8 @@ func Start(ctx context.Context, cfg Config, p Params) (Worker, error) {
 	}
 	w, err := start(ctx, cfg, p, pl)
 	var e *Error
-	if errors.As(err, &e) && (e.Exited || cfg.Local) && !pl.tty && strings.Contains(e.Stderr, "you must have a tty") { // sudo's requiretty
-		pl.tty = true
+	if errors.As(err, &e) && (e.Exited || cfg.Local) && !pl.tty && wantsTerminal(ctx, cfg, p, pl, e) {
+		pl.tty, pl.either = true, true
 		w, err = start(ctx, cfg, p, pl)
 	}
 	if errors.As(err, &e) && e.Exited && !cfg.Local && p.Password == "" && !plain(cfg.Env) {
@@ -72,6 +72,29 @@ func Start(ctx context.Context, cfg Config, p Params) (Worker, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// wantsTerminal tells whether sudo refused for want of one (requiretty), which
+// it says in the language of the environment.
+func wantsTerminal(ctx context.Context, cfg Config, p Params, pl *plan, e *Error) bool {
+	const words = "you must have a tty"
+	if strings.Contains(e.Stderr, words) {
+		return true
+	}
+	if pl.method != "sudo" || plain(cfg.Env) {
+		return false
+	}
+	w, err := start(ctx, english(cfg), p, pl)
+	if err == nil { // it was a passing trouble; the next task will see
+		_ = w.Close()
+	}
+	return errors.As(err, &e) && strings.Contains(e.Stderr, words)
+}
+
+// english is cfg with programs that speak so.
+func english(cfg Config) Config {
+	cfg.Env = append(slices.Clone(cfg.Env), "LC_ALL=C", "LANGUAGE=C")
+	return cfg
 }
 
 // plain tells whether programs speak English in this environment.
@@ -88,8 +111,7 @@ func plain(env []string) bool {
 // inEnglish asks once more why there is no way to become the user without a
 // password, in words that can be recognized. It returns what e is then.
 func inEnglish(ctx context.Context, cfg Config, p Params, pl *plan, e *Error) error {
-	cfg.Env = append(slices.Clone(cfg.Env), "LC_ALL=C", "LANGUAGE=C")
-	w, err := start(ctx, cfg, p, pl)
+	w, err := start(ctx, english(cfg), p, pl)
 	if err == nil { // it was a passing trouble; the next task will see
 		_ = w.Close()
 		return e
@@ -141,6 +163,7 @@ type sign int
 const (
 	sawMark sign = iota + 1
 	sawPrompt
+	sawTerminalPrompt
 	sawWrong
 	sawMissing
 	sawEnd // of standard output
@@ -174,7 +197,12 @@ func start(ctx context.Context, cfg Config, p Params, pl *plan) (*process, error
 	}()
 	if w.tty != nil {
 		go func() { // ends when the last process has closed the terminal
-			_, _ = io.Copy(&watcher{plan: pl, tell: tell}, w.tty.outer)
+			_, _ = io.Copy(&watcher{plan: pl, tell: func(s sign) {
+				if s == sawPrompt {
+					s = sawTerminalPrompt
+				}
+				tell(s)
+			}}, w.tty.outer)
 		}()
 	}
 	timeout := p.timeout(cfg)
@@ -215,7 +243,7 @@ func start(ctx context.Context, cfg Config, p Params, pl *plan) (*process, error
 				w.stderr.stopWatching()
 				cfg.Log.Debug("Became another user", "method", pl.method, "user", userOf(p), "pid", w.PID())
 				return w, nil
-			case sawPrompt:
+			case sawPrompt, sawTerminalPrompt:
 				switch {
 				case answered:
 					return fail(&Error{Msg: "Incorrect " + pl.method + " password"})
@@ -223,7 +251,7 @@ func start(ctx context.Context, cfg Config, p Params, pl *plan) (*process, error
 					return timedOut() // it asks and there is no answer: nothing else will come
 				}
 				answered = true
-				if err := w.answer(p.Password); err != nil {
+				if err := w.answer(p.Password, w.tty != nil && (s == sawTerminalPrompt || !pl.either)); err != nil {
 					cfg.Log.Debug("Answering the prompt", "error", err) // the end of the command tells more
 				}
 				timer.Reset(timeout)
@@ -377,9 +405,9 @@ func (w *process) readToMark(pl *plan, preamble *bytes.Buffer, tell func(sign)) 
 	return sawEnd
 }
 
-func (w *process) answer(password string) error {
+func (w *process) answer(password string, terminal bool) error {
 	to := io.Writer(w.stdin)
-	if w.tty != nil {
+	if terminal {
 		to = w.tty.outer
 	}
 	_, err := io.WriteString(to, password+"\n")

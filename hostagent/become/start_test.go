@@ -15,11 +15,15 @@ import (
 )
 
 // fakeSudo is a sudo as far as the command line and the prompts go, for what
-// cannot be provoked on every machine: PASSWORD, ASK and TTY change its ways.
+// cannot be provoked on every machine: ASK, HANG, NOISE and TTY change its ways.
 const fakeSudo = `#!/bin/sh
 prompt=; n=
 while [ $# -gt 0 ]; do case $1 in
   -n) n=1;; -p) prompt=$2; shift;; -u) user=$2; shift;; -*) ;; *) break;; esac; shift; done
+if [ -n "$TTY" ] && ! (: </dev/tty) 2>/dev/null; then
+  case $LC_ALL$LANG in de*) echo "sudo: Entschuldigung, Sie benötigen ein Terminal, um sudo auszuführen" >&2;; *) echo "sudo: sorry, you must have a tty to run sudo" >&2;; esac
+  exit 1
+fi
 [ -z "$NOISE" ] || echo "$NOISE"
 if [ -n "$ASK" ]; then
   [ -z "$n" ] || { case $LC_ALL$LANG in de*) echo "sudo: Ein Passwort ist notwendig" >&2;; *) echo "sudo: a password is required" >&2;; esac; exit 1; }
@@ -69,12 +73,15 @@ func TestStart(t *testing.T) {
 		"password":            {"ASK=secret", Params{Password: "secret"}, "as root worker"},
 		"noise before":        {"NOISE=Welcome to this host", Params{}, "as root worker"},
 		"odd password":        {`ASK=a b'"$\`, Params{Password: `a b'"$\`}, "as root worker"},
+		"requiretty":          {"TTY=1", Params{}, "as root worker"},
+		"requiretty, asks":    {"TTY=1\x00ASK=secret", Params{Password: "secret"}, "as root worker"},
+		"requiretty, German":  {"TTY=1\x00LANG=de_DE.UTF-8", Params{}, "as root worker"},
 		"sudosu flags":        {"", Params{Flags: new("-Hn -i")}, "as root worker"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, p := setup(t)
-			cfg.Env = append(cfg.Env, tc.env)
+			cfg.Env = append(cfg.Env, strings.Split(tc.env, "\x00")...)
 			tc.params.Exe = p.Exe
 			w, err := Start(t.Context(), cfg, tc.params)
 			if err != nil {
@@ -120,6 +127,7 @@ func TestStartFails(t *testing.T) {
 		"wrong":        {"ASK=secret", Params{Password: "guess"}, "Incorrect sudo password", false, false},
 		"silent":       {"HANG=1", Params{}, "Timeout (1s) waiting for privilege escalation prompt:", true, false},
 		"noisy silent": {"HANG=1\x00NOISE=hello", Params{}, "Timeout (1s) waiting for privilege escalation prompt: hello", true, false},
+		"no terminal":  {"TTY=1\x00ASK=secret", Params{Password: "guess"}, "Incorrect sudo password", false, false},
 		"unknown user": {"", Params{User: "nosuch"}, "sudo ended with status 1 before the task could begin: sudo: unknown user nosuch", false, true},
 		"no program":   {"", Params{Exe: "/nosudo"}, "/nosudo: not found", false, true},
 		"no method":    {"", Params{Method: "magic"}, "Invalid become method specified, could not find matching plugin: 'magic'. Use `ansible-doc -t become -l` to list available plugins.", false, false},

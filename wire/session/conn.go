@@ -32,6 +32,10 @@ type Conn interface {
 	Close(code Code, reason string) error
 }
 
+// Cause is why a connection ended, *ClosedError where the other side said so;
+// nil while it is up.
+func Cause(c Conn) error { return mapErr(context.Cause(c.Context())) }
+
 // Stream is an ordered stream of bytes both ways. One goroutine may read while
 // another writes.
 type Stream interface {
