@@ -174,6 +174,18 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	if err := j.preflight(loader, names, opt, copt); err != nil {
 		return err
 	}
+	return j.drive(ctx, opt, k, &execute.Options{
+		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
+		Display: j.display, Modules: modulesOf(u), Compile: copt, Login: *login,
+		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
+		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
+		BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
+	})
+}
+
+// drive runs the playbooks that were prepared for: it connects, listens to
+// what happens, and ends the run's journal and metrics.
+func (j *project) drive(ctx context.Context, opt *playbookOptions, k *keeper, prepared *execute.Options) error {
 	pr := newProfile(opt.Profile)
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","), j.config.Bool("VOLANT_METRICS_HOSTS"))
 	bus := events.NewBus()
@@ -193,20 +205,15 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	if err := k.begin(j, opt); err != nil {
 		return err
 	}
-	tr, err := j.transports(ctx, base, m, k)
+	tr, err := j.transports(ctx, filepath.Dir(j.absolute(opt.Playbook[0])), m, k)
 	if err != nil {
 		return errors.Join(err, k.w.Close())
 	}
 	defer tr.Close()
-	r := execute.New(execute.Options{
-		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
-		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: copt, Login: *login,
-		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
-		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
-		Journal: k.w, Past: k.past, BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
-	})
+	prepared.Bus, prepared.Transport, prepared.Journal, prepared.Past = bus, tr, k.w, k.past
+	r := execute.New(*prepared)
 	code, err := r.Run(ctx, func(i int) (*playbook.Playbook, error) {
-		book, err := loader.Load(opt.Playbook[i])
+		book, err := prepared.Loader.Load(opt.Playbook[i])
 		if err != nil {
 			return nil, err
 		}
