@@ -51,92 +51,41 @@ func passwordHash(c *jinja.Context, a []any) (any, error) {
 // hashPassword hashes secret; salt, size, rounds and ident may be nil.
 func hashPassword(c *jinja.Context, kind string, secret, salt, size, rounds, ident any) (any, error) {
 	s := schemes[kind]
-	saltText := ""
-	if salt != nil && truth(c, salt) {
-		var err error
-		if saltText, err = text(c, salt); err != nil {
-			return nil, err
-		}
-		if !asciiOnly(saltText) {
-			return nil, encodeError(128, firstWide(saltText), 0)
-		}
-		if kind == "bcrypt" {
-			if saltText, err = repairSalt(saltText); err != nil {
-				return nil, err
-			}
-		}
+	saltText, err := givenSalt(c, kind, salt)
+	if err != nil {
+		return nil, err
 	}
 	if size != nil && !value.IsInt(size) {
 		return nil, value.TypeErrorf("salt_size must be an integer")
 	}
-	n := int64(s.rounds)
-	if rounds != nil && truth(c, rounds) {
-		r, ok := value.ToInt(rounds)
-		if !ok {
-			if t, isText := value.Text(rounds); isText {
-				var err error
-				if r, err = toInt(t); err != nil {
-					return nil, failBy(err, "Could not hash the secret.")
-				}
-			} else {
-				return nil, value.TypeErrorf("rounds must be an integer")
-			}
+	n, err := wantedRounds(c, s, rounds)
+	if err != nil {
+		return nil, err
+	}
+	drawn := s.saltSize
+	if v, ok := value.ToInt(size); ok && v > 0 && saltText == "" {
+		if drawn = int(v); drawn > s.saltMax || drawn < s.saltMin {
+			large := drawn > s.saltMax
+			return nil, noHash("salt_size too %s (%s requires %s %d chars)", map[bool]string{true: "large", false: "small"}[large], s.name, map[bool]string{true: "<=", false: ">="}[large], s.saltMax)
 		}
-		n = r
+	}
+	if err := s.checkRounds(n, rounds != nil && truth(c, rounds)); err != nil {
+		return nil, err
+	}
+	if saltText, err = s.finalSalt(kind, saltText, drawn); err != nil {
+		return nil, err
 	}
 	pass, isText := value.Text(secret)
 	if b, isBytes := secret.([]byte); isBytes {
 		pass, isText = string(b), true
 	}
-	fail := func(format string, args ...any) error {
-		return failBy(value.ValueErrorf(format, args...), "Could not hash the secret.")
-	}
-	drawn := s.saltSize
-	if v, ok := value.ToInt(size); ok && v > 0 && saltText == "" {
-		if int(v) > s.saltMax || int(v) < s.saltMin {
-			return nil, fail("salt_size too %s (%s requires %s %d chars)", map[bool]string{true: "large", false: "small"}[int(v) > s.saltMax], s.name, map[bool]string{true: "<=", false: ">="}[int(v) > s.saltMax], s.saltMax)
-		}
-		drawn = int(v)
-	}
-	if s.rounds > 0 {
-		switch {
-		case n < int64(s.minRounds):
-			return nil, fail("%s: min_desired_rounds (%d) is too low, must be at least %d", s.name, n, s.minRounds)
-		case n > int64(s.maxRnds):
-			return nil, fail("%s: min_desired_rounds (%d) is too high, cannot be more than %d", s.name, n, s.maxRnds)
-		}
-	} else if rounds != nil && truth(c, rounds) {
-		return nil, value.TypeErrorf("md5_crypt.using() got an unexpected keyword argument 'rounds'")
-	}
-	chars := saltChars
-	if kind == "bcrypt" {
-		chars = bcryptChars
-	}
 	switch {
-	case saltText == "":
-		saltText = drawSalt(chars, drawn)
-		if kind == "bcrypt" {
-			saltText, _ = repairSalt(saltText)
-		}
-	case strings.Trim(saltText, chars) != "":
-		return nil, fail("invalid characters in %s salt", s.name)
-	case len(saltText) < s.saltMin:
-		return nil, fail("salt too small (%s requires exactly %d chars)", s.name, s.saltMin)
-	case len(saltText) > s.saltMax:
-		rel := "<="
-		if s.saltMin == s.saltMax {
-			rel = "exactly"
-		}
-		return nil, fail("salt too large (%s requires %s %d chars)", s.name, rel, s.saltMax)
-	}
-	if !isText {
+	case !isText:
 		return nil, value.TypeErrorf("secret must be unicode or bytes, not %s", value.TypeName(secret))
-	}
-	if len(pass) > 4096 {
-		return nil, fail("password must be under 4096 bytes")
-	}
-	if strings.ContainsRune(pass, 0) {
-		return nil, fail("%s does not allow NULL bytes in password", s.name)
+	case len(pass) > 4096:
+		return nil, noHash("password must be under 4096 bytes")
+	case strings.ContainsRune(pass, 0):
+		return nil, noHash("%s does not allow NULL bytes in password", s.name)
 	}
 	switch kind {
 	case "md5_crypt":
@@ -146,6 +95,89 @@ func hashPassword(c *jinja.Context, kind string, secret, salt, size, rounds, ide
 	case "sha512_crypt":
 		return "$6$" + roundsText(n) + saltText + "$" + string(crypt.KeySHACrypt(sha512.New, []byte(pass), []byte(saltText), int(n))), nil
 	}
+	return s.bcrypt(pass, saltText, n, ident)
+}
+
+// noHash is the error of a hash that cannot be made.
+func noHash(format string, args ...any) error {
+	return failBy(value.ValueErrorf(format, args...), "Could not hash the secret.")
+}
+
+// givenSalt is the salt a caller named, or "".
+func givenSalt(c *jinja.Context, kind string, salt any) (string, error) {
+	if salt == nil || !truth(c, salt) {
+		return "", nil
+	}
+	t, err := text(c, salt)
+	if err != nil {
+		return "", err
+	}
+	if !asciiOnly(t) {
+		return "", encodeError(128, firstWide(t), 0)
+	}
+	if kind == "bcrypt" {
+		return repairSalt(t)
+	}
+	return t, nil
+}
+
+// wantedRounds is the number of rounds a caller named, or the scheme's.
+func wantedRounds(c *jinja.Context, s scheme, rounds any) (int64, error) {
+	if rounds == nil || !truth(c, rounds) {
+		return int64(s.rounds), nil
+	}
+	if r, ok := value.ToInt(rounds); ok {
+		return r, nil
+	}
+	t, isText := value.Text(rounds)
+	if !isText {
+		return 0, value.TypeErrorf("rounds must be an integer")
+	}
+	r, err := toInt(t)
+	if err != nil {
+		return 0, failBy(err, "Could not hash the secret.")
+	}
+	return r, nil
+}
+
+func (s scheme) checkRounds(n int64, named bool) error {
+	switch {
+	case s.rounds == 0 && named:
+		return value.TypeErrorf("md5_crypt.using() got an unexpected keyword argument 'rounds'")
+	case s.rounds > 0 && n < int64(s.minRounds):
+		return noHash("%s: min_desired_rounds (%d) is too low, must be at least %d", s.name, n, s.minRounds)
+	case s.rounds > 0 && n > int64(s.maxRnds):
+		return noHash("%s: min_desired_rounds (%d) is too high, cannot be more than %d", s.name, n, s.maxRnds)
+	}
+	return nil
+}
+
+// finalSalt is the given salt, checked, or one drawn of so many characters.
+func (s scheme) finalSalt(kind, given string, drawn int) (string, error) {
+	chars := saltChars
+	if kind == "bcrypt" {
+		chars = bcryptChars
+	}
+	switch {
+	case given == "" && kind == "bcrypt":
+		return repairSalt(drawSalt(chars, drawn))
+	case given == "":
+		return drawSalt(chars, drawn), nil
+	case strings.Trim(given, chars) != "":
+		return "", noHash("invalid characters in %s salt", s.name)
+	case len(given) < s.saltMin:
+		return "", noHash("salt too small (%s requires exactly %d chars)", s.name, s.saltMin)
+	case len(given) > s.saltMax:
+		rel := "<="
+		if s.saltMin == s.saltMax {
+			rel = "exactly"
+		}
+		return "", noHash("salt too large (%s requires %s %d chars)", s.name, rel, s.saltMax)
+	}
+	return given, nil
+}
+
+func (s scheme) bcrypt(pass, salt string, n int64, ident any) (any, error) {
 	id := s.ident
 	if t, ok := value.Text(ident); ok && t != "" {
 		id = strings.Trim(t, "$")
@@ -153,20 +185,20 @@ func hashPassword(c *jinja.Context, kind string, secret, salt, size, rounds, ide
 	switch id {
 	case "2", "2a", "2b", "2y":
 	default:
-		return nil, fail("invalid ident: %s", value.Repr(ident))
+		return nil, noHash("invalid ident: %s", value.Repr(ident))
 	}
-	raw, err := bcrypt.Base64Decode([]byte(saltText))
+	raw, err := bcrypt.Base64Decode([]byte(salt))
 	if err != nil || len(raw) != 16 {
-		return nil, fail("invalid characters in bcrypt salt")
+		return nil, noHash("invalid characters in bcrypt salt")
 	}
 	if len(pass) > 72 {
 		pass = pass[:72] // bcrypt reads no further
 	}
 	key, err := bcrypt.Key([]byte(pass), raw, int(n))
 	if err != nil {
-		return nil, fail("%s", err.Error())
+		return nil, noHash("%s", err.Error())
 	}
-	return fmt.Sprintf("$%s$%02d$%s%s", id, n, saltText, key), nil
+	return fmt.Sprintf("$%s$%02d$%s%s", id, n, salt, key), nil
 }
 
 // roundsText leaves the rounds out that crypt takes without being told.
