@@ -98,34 +98,13 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	s.Exe, _ = Executable()
 	g := &gate{home: h}
 	a.allow = g.allow
-	local, err := h.listenLocal()
+	in, err := h.openSockets(a, id, g, opt)
 	if err != nil {
-		if opt.Listen == "none" {
-			return err
-		}
-		a.log.Warn("Controllers cannot come through SSH", "err", err)
+		return err
 	}
-	var ep *session.Endpoint
-	var l *session.Listener
-	if opt.Listen != "none" {
-		udp, err := h.bind(opt)
-		if err != nil {
-			return errors.Join(err, closeLocal(local))
-		}
-		ep = session.NewEndpoint(udp, id)
-		if n := ep.BufferShortfall(); n > 0 {
-			a.log.Warn("The kernel allows less UDP buffer than wanted (net.core.rmem_max); large transfers are slower", "missing_bytes", n)
-		}
-		s.Port = ep.Addr().Port
-		if l, err = ep.Listen(g.allow); err != nil {
-			return errors.Join(err, ep.Close(), closeLocal(local))
-		}
-	}
+	s.Port = in.port()
 	if err := h.saveServing(s); err != nil {
-		if ep != nil {
-			_ = ep.Close()
-		}
-		return errors.Join(err, closeLocal(local))
+		return errors.Join(err, in.close())
 	}
 	a.log.Info("Agent serves", "port", s.Port, "version", s.Version, "pid", s.PID)
 	if opt.Ready != nil {
@@ -144,16 +123,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 		}
 	}()
 	var conns sync.WaitGroup
-	if local != nil {
-		conns.Go(func() { a.acceptLocal(ctx, local, id, g, &conns) }) // ends with local
-	}
-	if l == nil {
-		<-ctx.Done()
-	} else {
-		a.acceptAll(ctx, l, &conns)
-		_ = ep.Close() // links end; sub-tasks go on
-	}
-	_ = closeLocal(local)
+	in.accept(ctx, a, id, g, &conns)
 	lock.Close() // a successor may start now
 	a.log.Info("Agent ends", "running", a.Running())
 	select {
@@ -167,13 +137,6 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	}
 	conns.Wait()
 	return nil
-}
-
-func closeLocal(l *net.UnixListener) error {
-	if l == nil {
-		return nil
-	}
-	return l.Close()
 }
 
 // acceptAll serves connections until ctx ends.
