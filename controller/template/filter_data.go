@@ -350,7 +350,7 @@ func subelementsFilter(c *jinja.Context, a []any) (any, error) {
 					v = value.ListOf()
 					break
 				}
-				return nil, failf("could not find %s key in iterated item %s", value.Repr(key), value.Repr(v))
+				return nil, failWhile("could not find %s key in iterated item %s", value.Repr(key), value.Repr(v))
 			}
 			v = next
 		}
@@ -429,7 +429,7 @@ func items2dict(c *jinja.Context, a []any) (any, error) {
 				return nil, err
 			}
 			if !ok {
-				return nil, failf("items2dict requires each dictionary in the list to contain the keys '%s' and '%s', got %s instead.", value.Str(a[1]), value.Str(a[2]), value.Str(a[0]))
+				return nil, failWhile("items2dict requires each dictionary in the list to contain the keys '%s' and '%s', got %s instead.", value.Str(a[1]), value.Str(a[2]), value.Str(a[0]))
 			}
 			kv[i] = v
 		}
@@ -437,7 +437,7 @@ func items2dict(c *jinja.Context, a []any) (any, error) {
 			if t, ok := a[0].(value.Tuple); ok && len(t) != 1 { // it is formatted with %
 				return nil, value.TypeErrorf("not all arguments converted during string formatting")
 			}
-			return nil, failf("items2dict requires a list of dictionaries, got %s instead.", value.Str(a[0]))
+			return nil, failWhile("items2dict requires a list of dictionaries, got %s instead.", value.Str(a[0]))
 		}
 		out.Set(kv[0], kv[1])
 	}

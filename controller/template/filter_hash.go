@@ -68,7 +68,7 @@ func hashFilter(c *jinja.Context, a []any) (any, error) {
 		kind = strings.ReplaceAll(kind, "_", "")
 	}
 	if _, ok := hashes[kind]; !ok {
-		return nil, failf("unsupported hash type %s", name)
+		return nil, failWhile("unsupported hash type %s", name)
 	}
 	return digest(kind)(c, a[:1])
 }
@@ -80,12 +80,12 @@ func toUUID(c *jinja.Context, a []any) (any, error) {
 	}
 	ns, ok := value.Text(a[1])
 	if !ok {
-		return nil, failf("Invalid value '%s' for 'namespace': '%s' object has no attribute 'replace'", value.Str(a[1]), lazyName(a[1]))
+		return nil, failWhile("Invalid value '%s' for 'namespace': '%s' object has no attribute 'replace'", value.Str(a[1]), lazyName(a[1]))
 	}
 	clean := strings.Trim(strings.NewReplacer("urn:", "", "uuid:", "").Replace(ns), "{}")
 	space, err := hex.DecodeString(strings.ReplaceAll(clean, "-", ""))
 	if err != nil || len(space) != 16 {
-		return nil, failf("Invalid value '%s' for 'namespace': badly formed hexadecimal UUID string", ns)
+		return nil, failWhile("Invalid value '%s' for 'namespace': badly formed hexadecimal UUID string", ns)
 	}
 	h := sha1.New()
 	h.Write(space)

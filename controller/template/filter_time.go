@@ -31,7 +31,7 @@ func strftimeFilter(c *jinja.Context, a []any) (any, error) {
 			f, err = real(a[1])
 		}
 		if err != nil || math.IsNaN(f) {
-			return nil, failf("Invalid value for epoch value (%s)", value.Str(a[1]))
+			return nil, failWhile("Invalid value for epoch value (%s)", value.Str(a[1]))
 		}
 		if math.Abs(f) > 1<<55 {
 			return nil, value.Raise("OverflowError", "timestamp out of range for platform time_t")

@@ -293,7 +293,7 @@ func varnames(l *LookupCall) ([]any, error) {
 		}
 		re, err := pyre.Compile(t, 0)
 		if err != nil {
-			return nil, failf("Unable to use \"%s\" as a search parameter: %s", t, err)
+			return nil, failWhile("Unable to use \"%s\" as a search parameter: %s", t, err)
 		}
 		for name := range l.Scope.vars.Names() {
 			m, err := re.Search(name)

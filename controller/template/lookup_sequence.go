@@ -26,7 +26,7 @@ func sequence(l *LookupCall) ([]any, error) {
 		}
 		t, ok := value.Text(term)
 		if !ok {
-			return nil, failf("unknown error parsing with_sequence arguments: %s. Error was: expected string or bytes-like object, got '%s'", value.Repr(term), lazyName(term))
+			return nil, failWhile("unknown error parsing with_sequence arguments: %s. Error was: expected string or bytes-like object, got '%s'", value.Repr(term), lazyName(term))
 		}
 		m, err := sequenceShort.Match(t)
 		if err != nil {
@@ -137,7 +137,7 @@ func (l *LookupCall) spread(o *value.Dict) ([]any, error) {
 	for i := start; stride > 0 && i <= end || stride < 0 && i >= end; i += stride {
 		s, err := value.Percent(layout, i)
 		if err != nil {
-			return nil, failf("problem formatting %d with %s", i, value.Repr(layout))
+			return nil, failWhile("problem formatting %d with %s", i, value.Repr(layout))
 		}
 		out = append(out, s)
 	}

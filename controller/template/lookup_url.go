@@ -6,11 +6,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"volant/wire/value"
@@ -112,12 +114,23 @@ func (l *LookupCall) httpClient() (*http.Client, error) {
 }
 
 func (l *LookupCall) fetchURL(client *http.Client, u string) ([]byte, error) {
-	if parsed, err := url.Parse(u); err == nil && parsed.Scheme == "file" {
+	parsed, err := url.Parse(u)
+	switch {
+	case err != nil || parsed.Scheme == "":
+		return nil, value.ValueErrorf("unknown url type: %s", value.Repr(u))
+	case parsed.Scheme == "file":
+		if !exists(parsed.Path) {
+			return nil, urlFailure(u, "[Errno 2] No such file or directory: "+value.Repr(parsed.Path))
+		}
 		return l.Scope.readFile(parsed.Path)
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return nil, urlFailure(u, "unknown url type: "+parsed.Scheme)
+	case parsed.Host == "":
+		return nil, urlFailure(u, "no host given")
 	}
 	req, err := http.NewRequestWithContext(l.Scope.ctx, http.MethodGet, u, nil)
-	if err != nil || req.URL.Host == "" {
-		return nil, failf("Failed lookup url for %s : <urlopen error unknown url type: %s>", u, strings.SplitN(u, ":", 2)[0])
+	if err != nil {
+		return nil, value.ValueErrorf("unknown url type: %s", value.Repr(u))
 	}
 	req.Header.Set("User-Agent", "ansible-httpget")
 	if agent, ok := value.Text(l.setting("http_agent")); ok {
@@ -148,19 +161,51 @@ func (l *LookupCall) fetchURL(client *http.Client, u string) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return nil, failf("Received HTTP error for %s : HTTP Error %d: %s", u, resp.StatusCode, strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprint(resp.StatusCode))))
+		status := fmt.Sprintf("HTTP Error %d: %s", resp.StatusCode, strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprint(resp.StatusCode))))
+		return nil, failWhile("Received HTTP error for %s : %s", u, status)
 	}
 	return readAll(resp.Body, maxFile)
 }
 
+// urlFailure is a request that Python's urllib could not make.
+func urlFailure(u, why string) error {
+	return failWhile("Failed lookup url for %s : <urlopen error %s>", u, why)
+}
+
+// urlError is the error of a request in the words of Python's urllib, which
+// wraps what happens while it connects and not what happens later.
 func urlError(u string, err error) error {
-	var cert *tls.CertificateVerificationError
-	var op *net.OpError
+	var (
+		cert    *tls.CertificateVerificationError
+		record  tls.RecordHeaderError
+		dns     *net.DNSError
+		op      *net.OpError
+		code    syscall.Errno
+		timeout interface{ Timeout() bool }
+	)
+	dialing := errors.As(err, &op) && op.Op == "dial"
 	switch {
 	case errors.As(err, &cert):
-		return failf("Error validating the server's certificate for %s: %s", u, cert.Err)
-	case errors.As(err, &op):
-		return failf("Failed lookup url for %s : <urlopen error %s>", u, op.Err)
+		return failWhile("Error validating the server's certificate for %s: %s", u, cert.Err)
+	case errors.As(err, &record):
+		return urlFailure(u, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)")
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return urlFailure(u, "[Errno -2] Name or service not known")
+	case errors.As(err, &dns):
+		return urlFailure(u, "[Errno -3] Temporary failure in name resolution")
+	case errors.As(err, &timeout) && timeout.Timeout() && dialing:
+		return urlFailure(u, "timed out")
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return failf("timed out")
+	case errors.As(err, &code):
+		text := code.Error()
+		text = fmt.Sprintf("[Errno %d] %s%s", int(code), strings.ToUpper(text[:1]), text[1:])
+		if dialing {
+			return urlFailure(u, text)
+		}
+		return failf("%s", text)
+	case errors.Is(err, io.EOF):
+		return failf("Remote end closed connection without response")
 	}
-	return failf("Failed lookup url for %s : <urlopen error %s>", u, err)
+	return urlFailure(u, err.Error())
 }

@@ -74,6 +74,12 @@ func failBy(cause error, format string, args ...any) error {
 	return &fault.Error{Msg: fmt.Sprintf(format, args...), Cause: cause}
 }
 
+// failWhile is the error of a plugin that gave up while it handled another
+// error, which is not shown: in the text it stands apart from what it ended.
+func failWhile(format string, args ...any) error {
+	return &fault.Error{Msg: fmt.Sprintf(format, args...), During: true}
+}
+
 // lazyName is the name plugins see of a value's type: containers are lazy ones
 // in the reference.
 func lazyName(v any) string {

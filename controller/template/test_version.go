@@ -48,7 +48,7 @@ func versionTest(c *jinja.Context, a []any) (any, error) {
 		kind, _ := value.Text(a[4])
 		p, ok := versionKinds[kind]
 		if !ok {
-			return nil, failf("Invalid version type (%s). Must be one of 'loose', 'strict', 'semver', 'semantic', 'pep440'", value.Str(a[4]))
+			return nil, failWhile("Invalid version type (%s). Must be one of 'loose', 'strict', 'semver', 'semantic', 'pep440'", value.Str(a[4]))
 		}
 		parse = p
 	}
@@ -61,10 +61,10 @@ func versionTest(c *jinja.Context, a []any) (any, error) {
 	for i := range v {
 		s, err := c.Str(a[i])
 		if err != nil {
-			return nil, failf("Version comparison failed: %s", err)
+			return nil, failWhile("Version comparison failed: %s", err)
 		}
 		if v[i], err = parse(s); err != nil {
-			return nil, failf("Version comparison failed: %s", err)
+			return nil, failWhile("Version comparison failed: %s", err)
 		}
 	}
 	if value.Equal(v[0], v[1]) {
@@ -72,7 +72,7 @@ func versionTest(c *jinja.Context, a []any) (any, error) {
 	}
 	less, err := value.Less(v[0], v[1])
 	if err != nil {
-		return nil, failf("Version comparison failed: %s", err)
+		return nil, failWhile("Version comparison failed: %s", err)
 	}
 	switch op {
 	case "!=":

@@ -173,7 +173,8 @@ func TestMagic(t *testing.T) {
 func TestMarks(t *testing.T) {
 	s, dir := project(t, "", map[string]string{"hosts": "h1\n"}, nil)
 	s.SetFacts("h1", value.DictOf("ansible_os_family", "Debian", "ansible_hostname", "../etc", "ansible_distribution", "Mine",
-		"ansible_distribution_version", "12.5", "ansible_ssh_host", "evil", "ansible_python_interpreter", "/evil", "ansible_local", value.NewDict(0)), true)
+		"ansible_distribution_version", "12.5", "ansible_distribution_file_variety", "Debian", "ansible_virtualization_type", "../kvm",
+		"ansible_distribution_release", "9", "ansible_ssh_host", "evil", "ansible_python_interpreter", "/evil", "ansible_local", value.NewDict(0)), true)
 	s.SetFact("h1", "reg", "x", true)
 	s.SetFact("h1", "own", "x", false)
 	c, err := s.Host("h1", dir)
@@ -182,6 +183,7 @@ func TestMarks(t *testing.T) {
 	}
 	for name, want := range map[string]bool{
 		"ansible_os_family": false, "ansible_distribution_version": false, "ansible_hostname": true, "ansible_distribution": true, "reg": true, "own": false,
+		"ansible_distribution_file_variety": false, "ansible_virtualization_type": true, "ansible_distribution_release": false,
 	} {
 		if _, marked := lookup(t, c, name); marked != want {
 			t.Errorf("%s marked: %v, want %v", name, marked, want)
