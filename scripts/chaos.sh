@@ -29,10 +29,33 @@ var clockOffset = func() int64 {
 }()
 GO
 sed -i '0,/^import (/s//import (\n\t"syscall"/' "$dir/time.go"
-echo "{\"Replace\": {\"$time\": \"$dir/time.go\"}}" > "$dir/overlay.json"
+# A controller that notes, in the file CHAOS_SYNCED, how much of a run's journal is
+# on the disk: what is behind it a power cut may take.
+writer=$PWD/controller/journal/writer.go
+sed -e 's/unix\.Fdatasync(int(w\.f\.Fd()))/notedSync(w.f)/' "$writer" > "$dir/writer.go"
+sed -i '0,/^import (/s//import (\n\t"path\/filepath"/' "$dir/writer.go"
+grep -q 'notedSync(w.f)' "$dir/writer.go"
+cat >> "$dir/writer.go" <<'GO'
+
+func notedSync(f *os.File) error {
+	st, err := f.Stat()
+	if err == nil {
+		err = unix.Fdatasync(int(f.Fd()))
+	}
+	if path := os.Getenv("CHAOS_SYNCED"); err == nil && path != "" && filepath.Ext(f.Name()) == Suffix {
+		err = os.WriteFile(path+".new", fmt.Append(nil, st.Size()), 0o600)
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+	}
+	return err
+}
+GO
+echo "{\"Replace\": {\"$time\": \"$dir/time.go\", \"$writer\": \"$dir/writer.go\"}}" > "$dir/overlay.json"
 go test -c -o "$dir/chaos" ./e2e/chaos
 CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant-agent" ./cmd/volant-agent
-CGO_ENABLED=0 go build -o "$dir/" ./cmd/volant ./cmd/volant-lab
+CGO_ENABLED=0 go build -overlay "$dir/overlay.json" -o "$dir/volant" ./cmd/volant
+CGO_ENABLED=0 go build -o "$dir/" ./cmd/volant-lab
 echo "seed $seed"
 # Violations are shown as they come; the count once more as the last line.
 set -o pipefail

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -125,7 +126,7 @@ func (c *cliRun) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), "HOME="+c.dir, "VOLANT_STATE_DIR="+filepath.Join(c.dir, "state"), "XDG_CACHE_HOME="+filepath.Join(c.dir, "cache"),
-		"ANSIBLE_NOCOLOR=1", "ANSIBLE_CONFIG=/dev/null")
+		"ANSIBLE_NOCOLOR=1", "ANSIBLE_CONFIG=/dev/null", "CHAOS_SYNCED="+c.synced())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
@@ -196,8 +197,38 @@ func (c *cliRun) harm() {
 		if err := os.WriteFile(c.boot, []byte(id), 0o644); err != nil {
 			c.violate("%v", err)
 		}
+		if c.rng.IntN(3) > 0 {
+			c.cut()
+		}
 	case 3:
 		time.Sleep(time.Duration(c.rng.IntN(1500)) * time.Millisecond)
+	}
+}
+
+// synced is a file that says how much of the journal is on the disk, where the
+// command can.
+func (c *cliRun) synced() string { return filepath.Join(c.dir, "synced") }
+
+// cut takes off the journal's end, as a power cut does: any part of what was
+// written and never synced.
+func (c *cliRun) cut() {
+	b, err := os.ReadFile(c.synced())
+	if err != nil {
+		return // nothing was synced yet, or nobody says
+	}
+	journals, _ := filepath.Glob(filepath.Join(c.dir, "state", "runs", "*.run"))
+	kept, err := strconv.ParseInt(string(b), 10, 64)
+	if len(journals) != 1 || err != nil {
+		return
+	}
+	st, err := os.Stat(journals[0])
+	if err != nil || st.Size() <= kept {
+		return
+	}
+	end := kept + c.rng.Int64N(st.Size()-kept+1)
+	c.tell("%d of %d bytes of its journal lost", st.Size()-end, st.Size())
+	if err := os.Truncate(journals[0], end); err != nil {
+		c.violate("%v", err)
 	}
 }
 
