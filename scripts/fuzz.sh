@@ -7,7 +7,8 @@ grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do
   dir=$(dirname "$file")
   grep -oE '^func Fuzz[A-Za-z0-9_]*' "$file" | cut -c6- | while read -r target; do
     echo "== $dir $target"
-    go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time"
+    # What goroutines do differs from one try to the next: making inputs small by trying would take a minute each.
+    go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x
   done
 done
 [ -n "${VOLANT_ANSIBLE_CORE-}" ] || export VOLANT_ANSIBLE_CORE=$PWD/.cache/reference
