@@ -48,6 +48,18 @@ func TestFullDisk(t *testing.T) {
 		q.Files = append(q.Files, memFile("src", "", append(content, byte(turn))))
 		_, err := l.Run(t.Context(), q)
 		refused(err, wire.FaultStage)
+		union := memUnion{}
+		text := strings.Repeat(fmt.Sprint("turn ", turn), 20_000)
+		layout := func() *fleet.Request {
+			q := task("layout")
+			q.Union = union
+			q.Task.Python = &wire.Python{Base: union.manifest(nil), File: "m.py", Extra: union.manifest(map[string]string{"m.py": text})}
+			return q
+		}
+		var f *wire.Fault
+		if _, err := l.Run(t.Context(), layout()); !errors.As(err, &f) || !strings.HasSuffix(f.Text, "no space left on device") {
+			t.Errorf("a module's files: %v", err)
+		}
 		began := 0
 		for ; began < 1000; began++ { // there is room in the journal's last block
 			if _, err = l.Run(t.Context(), task("append", "path", ran)); err != nil {
@@ -60,6 +72,9 @@ func TestFullDisk(t *testing.T) {
 		}
 		disk.Empty()
 		run(t, l, task("append", "path", ran))
+		if got, _ := run(t, l, layout()).Result.Str("text"); got != text {
+			t.Errorf("a module's file of %d bytes has %d", len(text), len(got))
+		}
 		q = task("cat")
 		q.Files = append(q.Files, memFile("src", "", append(content, byte(turn))))
 		if a := run(t, l, q); a.Result.Lookup("size") != int64(len(content)+1) {

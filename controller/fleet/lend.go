@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,8 +89,20 @@ func (d *dialer) lendNow(ctx context.Context) (string, error) {
 	return socket, nil
 }
 
-// withAgent is an environment with the user's ssh-agent in it. Who becomes
-// another user loses it, as sudo takes it away.
+// running are the natives that run programs of anybody's choice.
+var running = map[string]bool{"command": true, "shell": true, "raw": true, "git": true}
+
+// usesAgent tells whether a sub-task may ask an ssh-agent for anything: whoever
+// becomes another user loses it, as sudo takes it away, and most natives never
+// would, which spares them the login.
+func usesAgent(t *wire.Task) bool {
+	if t.Become != nil {
+		return false
+	}
+	return !t.Native || running[t.Module[strings.LastIndexByte(t.Module, '.')+1:]]
+}
+
+// withAgent is an environment with the user's ssh-agent in it.
 func withAgent(env []wire.EnvVar, socket string) []wire.EnvVar {
 	return append([]wire.EnvVar{{Name: "SSH_AUTH_SOCK", Value: socket}}, env...)
 }

@@ -42,7 +42,7 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 	x := &exchange{l: l, r: r, sent: r.Before}
 	x.ans.Collected = r.Before != nil
 	r.Task.Live = r.Output != nil
-	if r.Task.Become == nil {
+	if usesAgent(&r.Task) {
 		if socket := l.build.lent(ctx); socket != "" {
 			r.Task.Environment = withAgent(r.Task.Environment, socket)
 		}

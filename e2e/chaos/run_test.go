@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -403,13 +404,26 @@ func (a *agent) pids() (pids []int) {
 	return pids
 }
 
+// serving is the process that says it serves the home, 0 for none: one whose
+// enrolment did not live to answer may have been met by a call.
+func (a *agent) serving() int {
+	var s struct {
+		PID int `json:"pid"`
+	}
+	if b, err := os.ReadFile(filepath.Join(a.home(), "agent.json")); err != nil || json.Unmarshal(b, &s) != nil {
+		return 0
+	}
+	return s.PID
+}
+
 // processes are those of the run that are not the agent that serves.
 func (a *agent) processes() (left []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	serving := a.serving()
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00"+a.mark+"\x00") || pid == a.pid() {
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00"+a.mark+"\x00") || pid == a.pid() || pid == serving {
 			continue
 		}
 		if cmd, err := os.ReadFile(filepath.Join(dir, "cmdline")); err == nil && len(cmd) > 0 {
