@@ -46,6 +46,8 @@ type Options struct {
 	HomeDir   string // of the user who runs the controller: ~/.ssh, ~ in paths
 	LocalUser string // name of that user
 	AuthSock  string // SSH_AUTH_SOCK; "" for none
+	// Getenv reads the environment, for options that name variables; nil: none is set.
+	Getenv func(name string) (string, bool)
 	// Kerberos says that the user has a ticket: GSSAPI could log in.
 	Kerberos bool
 	// Askpass is this program, for the system's ssh to ask for secrets: started

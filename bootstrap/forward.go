@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/crypto/ssh/agent"
@@ -26,19 +25,39 @@ func Forwards(o Options) bool {
 	if len(o.Command) > 0 {
 		return false
 	}
-	s, err := resolve(o, cmp.Or(o.Shared, new(Shared)))
+	shared := cmp.Or(o.Shared, new(Shared))
+	if !mentionsForwarding(o, shared) { // asked for every host: most need no more than this
+		return false
+	}
+	s, err := resolve(o, shared)
 	return err == nil && s.forward != ""
 }
 
+// mentionsForwarding says whether anything sets ForwardAgent for the host.
+func mentionsForwarding(o Options, shared *Shared) bool {
+	var args sshArgs
+	for _, text := range []string{o.SSHArgs, o.CommonArgs, o.ExtraArgs} {
+		if parseArgs(text, &args) != nil {
+			return false
+		}
+	}
+	configs, err := loadConfigs(o, args.configFile, shared)
+	l := lookup{args: args.options, alias: o.Host, configs: configs}
+	return err == nil && l.first("ForwardAgent") != ""
+}
+
 // forwarded is the socket that ForwardAgent names.
-func (s *settings) forwarded(v string, expand func(string) string) string {
+func (s *settings) forwarded(v string, getenv func(string) (string, bool), expand func(string) string) string {
 	switch name, variable := strings.CutPrefix(v, "$"); {
 	case v == "" || v == "no" || v == "false":
 		return ""
 	case yes(v):
 		return s.authSock
+	case variable && getenv == nil:
+		return ""
 	case variable:
-		return os.Getenv(name)
+		socket, _ := getenv(name)
+		return socket
 	}
 	return expand(v)
 }

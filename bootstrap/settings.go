@@ -198,7 +198,7 @@ func settle(o Options, l lookup) (*settings, error) {
 	default:
 		s.authSock = expand(a)
 	}
-	s.forward = s.forwarded(l.first("ForwardAgent"), expand)
+	s.forward = s.forwarded(l.first("ForwardAgent"), o.Getenv, expand)
 	switch l.first("AddressFamily") {
 	case "inet":
 		s.family = "tcp4"

@@ -141,6 +141,7 @@ func (j *project) surroundings() func(*bootstrap.Options) {
 	of := sync.OnceValue(func() bootstrap.Options {
 		o := bootstrap.Options{HomeDir: j.home, LocalUser: userName(), Kerberos: j.kerberos(), Ask: j.passphrases()}
 		o.AuthSock, _ = j.getenv("SSH_AUTH_SOCK")
+		o.Getenv = j.getenv
 		o.Askpass, _ = os.Executable()
 		o.Told = func(text string) { j.display.Verbose(1, text) }
 		return o
@@ -148,7 +149,7 @@ func (j *project) surroundings() func(*bootstrap.Options) {
 	return func(o *bootstrap.Options) {
 		known := of()
 		o.HomeDir, o.LocalUser, o.Kerberos, o.Ask = known.HomeDir, known.LocalUser, known.Kerberos, known.Ask
-		o.AuthSock, o.Askpass, o.Told = known.AuthSock, known.Askpass, known.Told
+		o.AuthSock, o.Getenv, o.Askpass, o.Told = known.AuthSock, known.Getenv, known.Askpass, known.Told
 	}
 }
 
