@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,4 +49,14 @@ func WriteFile(reg prometheus.Gatherer, path string) error {
 		return fmt.Errorf("placing metrics file: %w", err)
 	}
 	return nil
+}
+
+// Writable reports why WriteFile could not write path: its directory, which must
+// be there, takes no file.
+func Writable(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("making metrics file: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -12,6 +12,7 @@ import (
 	"volant/controller/execute"
 	"volant/controller/fault"
 	"volant/controller/playbook"
+	"volant/controller/vars"
 	"volant/wire/pyjson"
 	"volant/wire/value"
 )
@@ -68,11 +69,12 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
 	}
-	if err := j.variables(opt.ExtraVars); err != nil {
-		return err
-	}
+	bad := j.variables(opt.ExtraVars) // said after what is wrong with the inventory
 	if err := j.load(ctx, opt.Inventory, j.playbookDir(opt.PlaybookDir), opt.FlushCache); err != nil {
 		return err
+	}
+	if bad != nil {
+		return bad
 	}
 	limit := opt.Limit
 	if err := j.limit(limit, opt.Pattern); err != nil {
@@ -202,7 +204,11 @@ func plainText(v any) any {
 
 func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execute.Login) error {
 	base := cmp.Or(j.playbookDir(opt.PlaybookDir), j.dir)
-	store := j.store(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))
+	so := j.storeOptions(filepath.Clean(base), j.runVars(opt.runOptions, opt.inventoryOptions, nil, nil))
+	if opt.PlaybookDir == "" {
+		so.BaseName = "." // as the reference has the directory it was started in
+	}
+	store := vars.New(so)
 	j.flush(store, opt.inventoryOptions)
 	u, err := j.core(opt.ModulePath, base)
 	if err != nil {
@@ -250,7 +256,7 @@ func (j *project) adhocRun(ctx context.Context, opt *adhocOptions, login *execut
 	defer tr.Close()
 	r := execute.New(execute.Options{
 		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
-		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: compile.Options{}, Login: *login,
+		Display: j.display, Bus: bus, Transport: tr, Modules: modulesOf(u), Compile: compile.Options{}, Login: *login, Becomes: becomes,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(), Excerpt: shown,
 	})

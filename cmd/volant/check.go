@@ -17,6 +17,7 @@ import (
 	"volant/controller/fault"
 	"volant/controller/inventory"
 	"volant/controller/playbook"
+	"volant/controller/vault"
 	"volant/wire/value"
 )
 
@@ -298,6 +299,9 @@ func (c *checker) problem(err error, pos value.Pos) {
 	var e *fault.Error
 	if errors.As(err, &e) && e.Help != "" {
 		text += " " + e.Help
+	}
+	if strings.Contains(text, vault.NoSecrets) {
+		text += " Give the password with --vault-password-file, --vault-id or --ask-vault-password."
 	}
 	if f := c.fault(text, pos); !c.twice(f) {
 		c.report.Problems = append(c.report.Problems, f)

@@ -43,6 +43,7 @@ func runAt(t *testing.T, dir string, sub string, args ...string) (stdout, stderr
 func TestInventoryCommand(t *testing.T) {
 	files := map[string]string{
 		"hosts":              "[web]\nw1 a=1\nw2\n[web:vars]\nt=\"{{ x }}\"\n[db]\nd1\n",
+		"range":              "[r]\nr[1:2] k=[1]\n[r:vars]\nl={'m': 1}\n",
 		"group_vars/all.yml": "g: [1, é]\n",
 		"host_vars/w1.yml":   "h: true\n",
 		"pb/group_vars/db":   "p: 2\n",
@@ -56,6 +57,9 @@ func TestInventoryCommand(t *testing.T) {
 			"  |  |--w2\n  |  |  |--{g = [1, 'é']}\n  |  |  |--{t = {{ x }}}\n  |  |--{t = {{ x }}}\n  |--@db:\n  |  |--d1\n  |  |  |--{g = [1, 'é']}\n  |--{g = [1, 'é']}\n", "", 0},
 		{"-i hosts --host w1 --yaml", "a: 1\ng:\n- 1\n- é\nh: true\nt: '{{ x }}'\n", "", 0},
 		{"-i hosts --list --yaml --export --limit db --playbook-dir pb", "all:\n  children:\n    db:\n      hosts:\n        d1: {}\n      vars:\n        p: 2\n    web:\n      vars:\n        t: '{{ x }}'\n  vars:\n    g:\n    - 1\n    - é\n", "", 0},
+		// What a group has is one value, what hosts have is one for each.
+		{"-i range --list --yaml --limit r", "all:\n  children:\n    r:\n      hosts:\n        r1:\n          g: &id001\n          - 1\n          - é\n          k:\n          - 1\n          l: &id002\n            m: 1\n" +
+			"        r2:\n          g: *id001\n          k:\n          - 1\n          l: *id002\n", "", 0},
 		{"-i enc.yml --list", "{\n    \"_meta\": {\n        \"hostvars\": {\n            \"a\": {\n                \"g\": [\n                    1,\n                    \"é\"\n                ],\n                \"u\": {\n                    \"__ansible_unsafe\": \"{{ y }}\"\n                },\n                \"v\": {\n                    \"__ansible_vault\": \"abc\"\n                }\n            }\n        },\n        \"profile\": \"inventory_legacy\"\n    },\n    \"all\": {\n        \"children\": [\n            \"ungrouped\",\n            \"web\"\n        ]\n    },\n    \"web\": {\n        \"hosts\": [\n            \"a\"\n        ]\n    }\n}\n", "", 0},
 		{"-i hosts --list --toml --limit web", "[web.hosts.w1]\nt = \"{{ x }}\"\ng = [\n    1,\n    \"é\",\n]\na = 1\nh = true\n\n[web.hosts.w2]\nt = \"{{ x }}\"\ng = [\n    1,\n    \"é\",\n]\n", "", 0},
 		{"-i hosts", "", "[ERROR]: No action selected, at least one of --host, --graph or --list needs to be specified.\n", 5},

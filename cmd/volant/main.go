@@ -48,6 +48,8 @@ type process struct {
 	grammar *argparse.Parser
 	action  string   // the command below the command, such as "encrypt"
 	given   []string // spellings of the options
+	// optional says that the arguments may be left out, whatever the grammar says.
+	optional bool
 	// tty opens the terminal that the process belongs to; nil for none.
 	tty    func() (*os.File, error)
 	secret *passwords                // made by asking
@@ -171,8 +173,8 @@ func run(argv []string) int {
 	}
 	do := p.find(sub)
 	if do == nil {
-		fmt.Fprintf(p.stderr, "volant: there is no command %q\n", sub)
 		usage(p.stderr)
+		fmt.Fprintf(p.stderr, "\nvolant: there is no command %q%s\n", sub, meant(sub, commandNames()))
 		return codeUsage
 	}
 	return p.code(ctx, guarded(func() error { return do(ctx, p, args) }))
@@ -194,6 +196,7 @@ func (p *process) code(ctx context.Context, err error) int {
 		e *exit
 		f *fault.Error
 		b *fault.Bug
+		u *execute.Unexpected
 	)
 	if p.out != nil {
 		if failed := p.out.failed(); failed != nil {
@@ -207,7 +210,10 @@ func (p *process) code(ctx context.Context, err error) int {
 	case errors.As(err, &b):
 		return p.bug(b, p.args)
 	case errors.Is(err, execute.ErrNoLine):
-		p.show(errors.New("Unexpected Exception, this is probably a bug: " + execute.ErrNoLine.Error())) //nolint:staticcheck // the reference's text
+		p.show(&execute.Unexpected{Err: execute.ErrNoLine})
+		return codeUnexpected
+	case errors.As(err, &u):
+		p.show(u)
 		return codeUnexpected
 	case errors.As(err, &e):
 		if e.err != nil {

@@ -31,6 +31,16 @@ func newMeter(option, setting, playbook string, byHost bool) *meter {
 
 func (m *meter) controller() *metrics.Controller { return m.c }
 
+// try warns before the run of a file that cannot be written after it.
+func (m *meter) try(warn func(text string)) {
+	if m.c == nil {
+		return
+	}
+	if err := metrics.Writable(m.file); err != nil {
+		warn(fmt.Sprintf("The metrics of this run cannot be written: %s", err))
+	}
+}
+
 // Event implements events.Callback.
 func (m *meter) Event(e events.Event) {
 	if m.c == nil {

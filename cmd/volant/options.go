@@ -110,12 +110,18 @@ func parse(p *process, options any, description string, args []string) error {
 func (p *process) grammatical(g argparse.Parser, model *kong.Application, args []string) ([]string, error) {
 	g.Prog = p.name
 	g.Options = append(slices.Clone(g.Options), p.ownGrammar(g, model)...)
+	if p.optional {
+		g.Arguments = slices.Clone(g.Arguments)
+		for i := range g.Arguments {
+			g.Arguments[i].Nargs = '*'
+		}
+	}
 	p.grammar = &g
 	r, err := g.Parse(args)
 	var refused *argparse.Error
 	switch {
 	case errors.As(err, &refused):
-		return nil, p.refuse(refused.Parser, refused.Msg)
+		return nil, p.refuse(refused.Parser, refused.Msg+p.meantOption(refused))
 	case err != nil:
 		return nil, err
 	case r.Help != nil:
@@ -167,7 +173,12 @@ func (p *process) ownGrammar(g argparse.Parser, model *kong.Application) []argpa
 		if known["--"+f.Name] || len(g.Commands) > 0 {
 			continue
 		}
-		o := argparse.Option{Names: []string{"--" + f.Name}, Exact: true, Unlisted: !strings.HasPrefix(p.name, "volant ")}
+		o := argparse.Option{Names: []string{"--" + f.Name}, Exact: true, Unlisted: !p.ownName()}
+		for choice := range strings.SplitSeq(f.Tag.Enum, ",") {
+			if choice != "" { // where it is not given
+				o.Choices = append(o.Choices, choice)
+			}
+		}
 		switch {
 		case f.IsBool() && f.Target.Kind() != reflect.Bool: // it may stand alone
 			o.Kind = argparse.Optional

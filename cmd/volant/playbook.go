@@ -137,9 +137,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	if k.w != nil || !opt.listing() && j.config.Int("VOLANT_KEEP_RUNS") > 0 {
 		j.files.Seen = k.seen
 	}
-	if err := j.variables(opt.ExtraVars); err != nil {
-		return err
-	}
+	bad := j.variables(opt.ExtraVars) // said after what is wrong with the inventory
 	dirs := j.playbookDirs(opt.Playbook)
 	u, err := j.core(opt.ModulePath, dirs...)
 	if err != nil {
@@ -155,6 +153,9 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}
 	if err := j.load(ctx, opt.Inventory, "", opt.FlushCache); err != nil {
 		return err
+	}
+	if bad != nil {
+		return bad
 	}
 	if err := j.limit(opt.Limit, "all"); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	}
 	return j.drive(ctx, opt, k, &execute.Options{
 		Config: j.config, Inventory: j.inv, Store: store, Engine: j.engine, Loader: loader, Names: names, Actions: j.foreignAction, Files: j.files,
-		Display: j.display, Modules: modulesOf(u), Compile: copt, Login: *login,
+		Display: j.display, Modules: modulesOf(u), Compile: copt, Login: *login, Becomes: becomes,
 		Check: opt.Check, Diff: opt.Diff || j.config.Bool("DIFF_ALWAYS"), Verbosity: j.display.Verbosity, Forks: j.forks(opt.runOptions),
 		StartAt: opt.StartAtTask, Step: opt.Step, ForceHandlers: opt.ForceHandlers, Prompt: j.asker(), Line: j.lines(), Keys: j.keys(), AsyncDir: j.asyncDir(), Log: j.debugLog(),
 		BootID: hostagent.BootID(), Unpack: journal.Unpacker{Decrypt: j.vault.DecryptString},
@@ -188,6 +189,7 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 func (j *project) drive(ctx context.Context, opt *playbookOptions, k *keeper, prepared *execute.Options) error {
 	pr := newProfile(opt.Profile)
 	m := newMeter(opt.MetricsFile, j.config.String("VOLANT_METRICS_FILE"), strings.Join(opt.Playbook, ","), j.config.Bool("VOLANT_METRICS_HOSTS"))
+	m.try(func(text string) { j.display.Note("%s", text) })
 	bus := events.NewBus()
 	if pr != nil {
 		defer func() { pr.report(j.stderr) }()

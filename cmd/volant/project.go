@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"volant/controller/config"
 	"volant/controller/events"
@@ -171,9 +170,11 @@ func (j *project) variables(opts []string) error {
 		}
 		var v any
 		var err error
+		shown := o
 		switch {
 		case o[0] == '@':
-			v, _, err = j.files.LoadFile(j.absolute(o[1:]))
+			shown = "@" + j.absolute(o[1:])
+			v, _, err = j.files.LoadFile(shown[1:])
 		case o[0] == '/' || o[0] == '.':
 			return fault.New(fault.Options, value.Pos{}, "Please prepend extra_vars filename '%s' with '@'", o)
 		case o[0] == '[' || o[0] == '{':
@@ -186,7 +187,7 @@ func (j *project) variables(opts []string) error {
 		}
 		d, ok := v.(*value.Dict)
 		if !ok {
-			return fault.New(fault.Options, value.Pos{}, "Invalid extra vars data supplied. '%s' could not be made into a dictionary", o)
+			return fault.New(fault.Options, value.Pos{}, "Invalid extra vars data supplied. '%s' could not be made into a dictionary", shown)
 		}
 		j.extra = inventory.CombineVars(j.extra, d, j.config.String("DEFAULT_HASH_BEHAVIOUR") == "merge")
 	}
@@ -255,35 +256,14 @@ func (j *project) limit(subset, pattern string) error {
 
 // store makes the variables of a run.
 func (j *project) store(basedir string, run *value.Dict) *vars.Store {
-	return vars.New(vars.Options{
-		Config: j.config, Inventory: j.inv, Dirs: inventory.NewVarsDirs(j.inventoryOptions()), Files: j.files, Engine: j.engine,
-		Sink: j.display, Extra: j.extra, Run: run, Cache: j.cache(), Basedir: basedir,
-	})
+	return vars.New(j.storeOptions(basedir, run))
 }
 
-// cache is where facts are kept between runs, nil for nowhere.
-func (j *project) cache() vars.Cache {
-	name := j.config.String("CACHE_PLUGIN")
-	switch strings.TrimPrefix(name, "ansible.builtin.") {
-	case "", "memory":
-		return nil
-	case "jsonfile":
-		dir := j.config.String("CACHE_PLUGIN_CONNECTION")
-		if dir == "" {
-			j.display.Note("error in 'jsonfile' cache plugin: fact_caching_connection is not set")
-			return nil
-		}
-		prefix := ""
-		if j.config.IsSet("CACHE_PLUGIN_PREFIX") {
-			prefix = j.config.String("CACHE_PLUGIN_PREFIX")
-		}
-		return &vars.JSONFiles{
-			Dir: j.absolute(dir), Prefix: prefix, Sink: j.display,
-			Timeout: time.Duration(j.config.Int("CACHE_PLUGIN_TIMEOUT")) * time.Second,
-		}
+func (j *project) storeOptions(basedir string, run *value.Dict) vars.Options {
+	return vars.Options{
+		Config: j.config, Inventory: j.inv, Dirs: inventory.NewVarsDirs(j.inventoryOptions()), Files: j.files, Engine: j.engine,
+		Sink: j.display, Extra: j.extra, Run: run, Cache: j.cache(), Basedir: basedir,
 	}
-	j.display.Note("The fact cache plugin %s is not there: facts are kept in memory", value.Repr(name))
-	return nil
 }
 
 // core finds ansible-core and makes the union of modules; nil without error

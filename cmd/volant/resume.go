@@ -37,6 +37,15 @@ func takeResume(args []string) (name string, rest []string, ok bool) {
 // resumeMain goes on with a run that was broken off, with the options it was
 // started with and those given now.
 func resumeMain(ctx context.Context, p *process, name string, args []string) error {
+	var given playbookOptions
+	now := *p
+	now.optional = true
+	if err := parse(&now, &given, "Run playbooks on the hosts of an inventory.", args); err != nil {
+		return err
+	}
+	if len(given.Playbook) > 0 {
+		return &fault.Error{Kind: fault.Options, Msg: "--resume goes on with the playbooks of the run; none can be given."}
+	}
 	j, err := configure(p, 0)
 	if err != nil {
 		return err
@@ -78,9 +87,6 @@ func resumeMain(ctx context.Context, p *process, name string, args []string) err
 	var all playbookOptions
 	if err := parse(&again, &all, "Run playbooks on the hosts of an inventory.", slices.Concat(args, h.Args)); err != nil {
 		return errors.Join(err, w.Close())
-	}
-	if !slices.Equal(all.Playbook, h.Playbooks) {
-		return errors.Join(&fault.Error{Kind: fault.Options, Msg: "--resume goes on with the playbooks of the run; none can be given."}, w.Close())
 	}
 	k, err := configure(&again, all.Verbose)
 	if err != nil {

@@ -123,7 +123,11 @@ func overwrite(path string) {
 
 // withEditor lets the operator edit text and returns what it became.
 func (r *vaultRun) withEditor(ctx context.Context, name string, text []byte) (edited []byte, err error) {
-	dir, err := os.MkdirTemp("", "ansible-local-")
+	base := r.c.String("DEFAULT_LOCAL_TMP")
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return nil, fmt.Errorf("making a place to edit in: %w", err)
+	}
+	dir, err := os.MkdirTemp(base, fmt.Sprintf("ansible-local-%d", os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("making a place to edit in: %w", err)
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"golang.org/x/term"
+
+	"volant/controller/execute"
 )
 
 // plaintext is a string to encrypt, where it came from and its variable.
@@ -27,7 +31,7 @@ func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt
 	if prompt {
 		name, err := r.asks.Prompt("Variable name (enter for no name): ", false)
 		if err != nil {
-			return fmt.Errorf("asking for the string: %w", err)
+			return unasked(err)
 		}
 		msg := "String to encrypt (hidden): "
 		if show {
@@ -35,7 +39,7 @@ func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt
 		}
 		text, err := r.asks.Prompt(msg, !show)
 		if err != nil {
-			return fmt.Errorf("asking for the string: %w", err)
+			return unasked(err)
 		}
 		if text == "" {
 			return optionsError("The plaintext provided from the prompt was empty, not encrypting")
@@ -100,4 +104,12 @@ func (r *vaultRun) encryptStrings(args, names []string, stdinName string, prompt
 		r.d.PrintErr("Encryption successful", "")
 	}
 	return nil
+}
+
+// unasked is why a question was not answered.
+func unasked(err error) error {
+	if errors.Is(err, io.EOF) {
+		return execute.ErrNoLine
+	}
+	return fmt.Errorf("asking for the string: %w", err)
 }

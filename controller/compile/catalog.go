@@ -171,7 +171,7 @@ func builtinStatement(short string) bool {
 // warnMissing warns of a name in a collection that is not installed.
 func (c *Catalog) warnMissing(name string) {
 	ns := strings.SplitN(name, ".", 3)
-	if len(ns) < 3 || c.Sink == nil || c.collection(ns[0]+"."+ns[1]) != "" {
+	if len(ns) < 3 || c.Sink == nil || ns[0] == "ansible" && (ns[1] == "builtin" || ns[1] == "legacy") || c.collection(ns[0]+"."+ns[1]) != "" {
 		return
 	}
 	missing := "ansible_collections." + ns[0]

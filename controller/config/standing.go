@@ -55,7 +55,6 @@ var moot = map[string]string{
 	"DEFAULT_INTERNAL_POLL_INTERVAL":               "nothing polls",
 	"DEFAULT_JINJA2_NATIVE":                        "the reference does not read it either",
 	"DEFAULT_LIBVIRT_LXC_NOSECLABEL":               "there is no such connection",
-	"DEFAULT_LOCAL_TMP":                            "files for tasks are kept in memory",
 	"DEFAULT_MODULE_COMPRESSION":                   "files travel by content, compressed when it pays",
 	"DEFAULT_NULL_REPRESENTATION":                  "the reference does not read it either",
 	"DEFAULT_SU":                                   "the reference does not read it either",

@@ -19,7 +19,7 @@ type Minimal struct {
 func NewMinimal(d *Display, f Format) *Minimal { return &Minimal{d: d, fmt: f} }
 
 // noJSON are the modules whose output is shown as it is.
-var noJSON = map[string]bool{"command": true, "win_command": true, "shell": true, "win_shell": true, "raw": true, "script": true}
+var noJSON = map[string]bool{"command": true, "win_command": true, "shell": true, "win_shell": true, "raw": true}
 
 func rawOutput(t *Task) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(t.Action, "ansible.builtin."), "ansible.legacy.")

@@ -9,6 +9,18 @@ import (
 	"volant/controller/compile"
 )
 
+// Unexpected is what the reference does not expect to be wrong: it shows that as a
+// bug of its own, and its exit code is another.
+type Unexpected struct{ Err error }
+
+// Error is what is shown.
+func (u *Unexpected) Error() string {
+	return "Unexpected Exception, this is probably a bug: " + u.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (u *Unexpected) Unwrap() error { return u.Err }
+
 // ErrNoLine is a question that nobody can answer any more: standard input ended.
 var ErrNoLine = errors.New("EOF when reading a line")
 

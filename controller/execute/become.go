@@ -3,6 +3,8 @@ package execute
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"volant/controller/playbook"
@@ -22,6 +24,10 @@ func (it *item) becomeOf(ctx context.Context, login string, within time.Duration
 	}
 	method := cmp.Or(it.connText(ctx, "ansible_become_method"), it.f.becomeMethod, "sudo")
 	b := &wire.Become{Method: builtin(method)}
+	if known := it.r.opt.Becomes; known != nil && !slices.Contains(known, b.Method) {
+		return nil, fmt.Errorf("Invalid become method specified, could not find matching plugin: '%s'. "+ //nolint:staticcheck // the reference's text
+			"Use `ansible-doc -t become -l` to list available plugins.", method)
+	}
 	o := becomeOptions{it: it, ctx: ctx, method: b.Method}
 	b.User = o.text("become_user", given(it.f.becomeUser))
 	if b.User != "" && b.User == login && (it.r.opt.Config == nil || !it.r.opt.Config.Bool("BECOME_ALLOW_SAME_USER")) {

@@ -106,7 +106,8 @@ func (c *local) Find(dir, name string) (string, error) {
 		c.warn(events.Warning{Msg: `Invalid request to find a file that matches a "null" value`})
 		return "", fileNotFound("", nil)
 	}
-	path, tried, ok := c.scope(c.ctx, c.v).FindFile(dir, name)
+	// Unlike lookups actions look beside the playbook last only, and once.
+	path, tried, ok := c.scopeIn(c.ctx, c.v, c.task.SearchPath()).FindFile(dir, name)
 	if ok {
 		return path, nil
 	}

@@ -79,7 +79,12 @@ func (x *exec) Verbose(level int, msg string) { x.r.opt.Display.Verbose(level, m
 
 // scope returns a scope over v: one per phase, since variables change between.
 func (x *exec) scope(ctx context.Context, v *vars.Context) *template.Scope {
-	opt := x.r.opt.Store.ScopeOptions(v, x.search)
+	return x.scopeIn(ctx, v, x.search)
+}
+
+// scopeIn is scope with another search path.
+func (x *exec) scopeIn(ctx context.Context, v *vars.Context, search []string) *template.Scope {
+	opt := x.r.opt.Store.ScopeOptions(v, search)
 	opt.Sink = x
 	if x.task.Role != nil {
 		opt.RolePath = x.task.Role.Path

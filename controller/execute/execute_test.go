@@ -189,6 +189,56 @@ func TestForksBound(t *testing.T) {
 	}
 }
 
+// TestTurns: whose turn it is where fewer hosts may work than there are.
+func TestTurns(t *testing.T) {
+	s := &scripted{answer: func(_ context.Context, _ string, _ *wire.Task) (*value.Dict, error) {
+		return value.DictOf("changed", false), nil
+	}}
+	for _, c := range []struct{ strategy, keywords, want string }{
+		{"free", "", "a1 b1 c1 a2 b2 c2"},
+		{"free", "throttle: 1", "a1 b1 c1 a2 b2 c2"},
+		{"host_pinned", "", "a1 a2 b1 b2 c1 c2"},
+		{"host_pinned", "throttle: 1", "a1 a2 b1 b2 c1 c2"},
+	} {
+		s.sent = nil
+		site := "- hosts: all\n  gather_facts: false\n  strategy: " + c.strategy + "\n  " + c.keywords +
+			"\n  tasks:\n    - ping: {data: 1}\n    - meta: noop\n    - stat: {path: /}\n"
+		code, out, err := run(t.Context(), t, "a\nb\nc\n", site, s, func(o *execute.Options) { o.Forks = 1 })
+		if err != nil || code != 0 {
+			t.Fatal(c, code, err, out)
+		}
+		var got []string
+		for _, sent := range s.sent {
+			host, module, _ := strings.Cut(sent, " ")
+			got = append(got, host+map[bool]string{true: "1", false: "2"}[strings.HasSuffix(module, "ping")])
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.strategy, c.keywords, got, c.want)
+		}
+	}
+}
+
+// TestFreeNamesTasksFirst: the name of a task is rendered before anything is said
+// of its keywords, and that of a meta task, too.
+func TestFreeNamesTasksFirst(t *testing.T) {
+	s := &scripted{answer: func(_ context.Context, _ string, _ *wire.Task) (*value.Dict, error) {
+		return value.DictOf("changed", false), nil
+	}}
+	site := "- hosts: all\n  gather_facts: false\n  strategy: free\n  tasks:\n    - name: x{{ nosuch }}\n      ping:\n      run_once: true\n" +
+		"    - name: y{{ nosuch }}\n      meta: noop\n"
+	code, out, err := run(t.Context(), t, "a\n", site, s)
+	if err != nil || code != 0 {
+		t.Fatal(code, err, out)
+	}
+	first, second := strings.Index(out, "Encountered 1 template error"), strings.Index(out, "Using run_once with the free strategy")
+	if first < 0 || second < first {
+		t.Errorf("the name comes at %d, run_once at %d:\n%s", first, second, out)
+	}
+	if n := strings.Count(out, "Encountered 1 template error"); n != 2 {
+		t.Errorf("%d names could not be rendered, want 2:\n%s", n, out)
+	}
+}
+
 func TestUnreachableAndLost(t *testing.T) {
 	s := &scripted{answer: func(_ context.Context, host string, _ *wire.Task) (*value.Dict, error) {
 		switch host {

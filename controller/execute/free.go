@@ -13,7 +13,9 @@ import (
 )
 
 // free lets every host go through the plan on its own. With pinned set, a host
-// that began keeps its place among the forks until it is through.
+// that began keeps its place among the forks until it is through. Where the forks
+// are used up, the next round begins at the host that had to wait; hosts that keep
+// their places are always looked at first.
 func (b *batch) free(ctx context.Context) (int, error) {
 	if b.values.MaxFailPercentage != nil {
 		b.r.opt.Display.Note("Using max_fail_percentage with the free strategy is not supported, as tasks are executed independently on each host")
@@ -29,8 +31,10 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			return CodeOK, nil
 		}
 		work, moved := false, false
+		begin, waits := last%len(left), -1
 		for i := range left {
-			h := left[(last+i)%len(left)]
+			at := (begin + i) % len(left)
+			h := left[at]
 			if first, ok := b.r.opt.Past.Next(); ok && first != h.name && b.byName[first] != nil {
 				work = true // in the order it was done before
 				continue
@@ -46,22 +50,27 @@ func (b *batch) free(ctx context.Context) (int, error) {
 			work = true
 			limit := b.r.opt.Forks
 			if limit > 0 && flying >= limit || b.pinned && !begun[h] && limit > 0 && b.active(begun) >= limit {
+				if waits < 0 && !b.pinned {
+					waits = at
+				}
 				continue
 			}
 			begun[h], moved = true, true
-			started, err := b.freeStep(ctx, s, h, throttled)
-			if err != nil {
+			started, full, err := b.freeStep(ctx, s, h, throttled)
+			switch {
+			case err != nil:
 				return CodeOK, err
-			}
-			if started {
+			case started:
 				flying++
+			case full && waits < 0:
+				waits = at
 			}
 		}
 		if !work {
 			return CodeOK, nil
 		}
-		if len(left) > 0 {
-			last = (last + 1) % len(left)
+		if waits >= 0 {
+			last = waits
 		}
 		if flying == 0 {
 			if name, ok := b.r.opt.Past.Next(); ok && !moved {
@@ -111,31 +120,39 @@ func (b *batch) freeTake(ctx context.Context, m message, flying *int, throttled 
 	return b.includes(ctx, m.job.step, []finished{{m.h, m.done}})
 }
 
-// freeStep runs a host's next step; started says that its driver works on it.
-func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttled map[*compile.Step]int) (started bool, err error) {
-	if s.Task.Meta() != "" {
-		b.take(h, s)
-		_, flush, err := b.meta(ctx, s, h)
-		if err == nil && flush {
-			b.plan.Flush(s, []string{h.name})
-		}
-		return false, err
-	}
+// freeStep runs a host's next step; started says that its driver works on it,
+// full that as many hosts as may are at the step already.
+func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttled map[*compile.Step]int) (started, full bool, err error) {
 	if b.dirty {
 		b.tell()
 	}
 	x := b.newExec(s, h, nil, func(events.Event) {})
 	if x.vars, err = b.vars.For(ctx, h.name, s.Task, nil); err != nil {
-		return false, err
+		return false, false, err
 	}
 	limit, err := b.limit(ctx, x, false)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if limit > 0 && setting(s.Keywords, playbook.Throttle) != nil && throttled[s] >= limit {
-		return false, nil
+		return false, true, nil
 	}
 	b.take(h, s)
+	ev := b.eventTask(ctx, x)
+	if s.Task.Meta() != "" {
+		_, flush, err := b.meta(ctx, s, h)
+		if err == nil && flush {
+			b.plan.Flush(s, []string{h.name})
+		}
+		return false, false, err
+	}
+	started, err = b.freeTask(ctx, x, ev, throttled)
+	return started, false, err
+}
+
+// freeTask runs a host's next step that is no meta task.
+func (b *batch) freeTask(ctx context.Context, x *exec, ev *events.Task, throttled map[*compile.Step]int) (started bool, err error) {
+	s, h := x.step, x.h
 	if spec, ok := actions.Lookup(s.Task.Resolved); ok && spec.Once {
 		return false, fault.New(fault.Generic, s.Task.Pos, "The '%s' module bypasses the host loop, which is currently not supported in the free strategy "+
 			"and would instead execute for every host in the inventory list.", s.Task.ActionName())
@@ -162,7 +179,6 @@ func (b *batch) freeStep(ctx context.Context, s *compile.Step, h *host, throttle
 		}
 	}
 	b.showFrom([]*host{h})
-	ev := b.eventTask(ctx, x)
 	b.r.opt.Bus.Event(events.TaskStart{Task: ev})
 	j := &running{h: h, step: s, task: ev}
 	o, err := b.replayed(j)

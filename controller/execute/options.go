@@ -118,6 +118,8 @@ type Options struct {
 	// is none.
 	Keys     func(ctx context.Context, text string, keys actions.Keys) (typed string, interactive bool, err error)
 	AsyncDir string // of background jobs where no variable says; empty: ~/.ansible_async
+	// Becomes are the become methods there are; nil for any.
+	Becomes []string
 	// Excerpt is shown as the source of tasks that are in no file (ad hoc).
 	Excerpt string
 	// Python is the path shown as ansible_playbook_python and used for

@@ -58,7 +58,7 @@ func questionOf(name string, d *value.Dict) (*question, error) {
 		}
 		b, ok := playbook.ToBool(v)
 		if !ok {
-			return nil, fmt.Errorf("The value %s is not a valid boolean.", value.Repr(v)) //nolint:staticcheck // shown to users
+			return nil, &Unexpected{fmt.Errorf("The value '%s' is not a valid boolean. Valid booleans include: 0, 1, '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", text(v))} //nolint:staticcheck // the reference's text
 		}
 		*to = b
 	}

@@ -100,7 +100,9 @@ func (r *Runner) Run(ctx context.Context, load func(i int) (*playbook.Playbook, 
 
 func (r *Runner) playbook(ctx context.Context, book *playbook.Playbook) (code int, err error) {
 	r.opt.Bus.Event(events.PlaybookStart{Path: book.Path})
-	r.opt.Display.Verbose(2, fmt.Sprintf("%d plays in %s", len(book.Plays), book.Path))
+	if r.opt.Excerpt == "" { // not of an ad hoc task
+		r.opt.Display.Verbose(2, fmt.Sprintf("%d plays in %s", len(book.Plays), book.Path))
+	}
 	for _, p := range book.Plays {
 		stop, c, err := r.play(ctx, p)
 		code = c
@@ -257,13 +259,13 @@ func batchSize(v any, total int) (int, error) {
 	if p, ok := strings.CutSuffix(s, "%"); ok {
 		n, err := strconv.Atoi(strings.TrimSpace(p))
 		if err != nil {
-			return 0, fmt.Errorf("invalid literal for int() with base 10: '%s'", p)
+			return 0, &Unexpected{fmt.Errorf("invalid literal for int() with base 10: %s", value.Repr(p))}
 		}
 		return max(1, n*total/100), nil
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("invalid literal for int() with base 10: '%s'", s)
+		return 0, &Unexpected{fmt.Errorf("invalid literal for int() with base 10: %s", value.Repr(s))}
 	}
 	return n, nil
 }

@@ -215,15 +215,40 @@ func (inv *Inventory) populate(hosts []string, vars any, group string, port int)
 	if !ok {
 		return fault.New(fault.Parser, value.Pos{}, "Invalid data from file, expected dictionary and got:\n\n%s", value.Str(vars))
 	}
-	for _, h := range hosts {
+	for i, h := range hosts {
 		if err := inv.addHost(h, group, port); err != nil {
 			return err
 		}
 		for k, v := range d.All() {
+			if i > 0 {
+				v = own(v)
+			}
 			if err := inv.setVariable(h, k, v, d.KeyPos(value.Str(k))); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// own is a copy of what a host of a range is given: what is the same for a group
+// is one value, what hosts have is one for each.
+func own(v any) any {
+	switch v := v.(type) {
+	case *value.Dict:
+		out := v.Clone()
+		for i := range out.Len() {
+			_, e := out.At(i)
+			out.SetAt(i, own(e))
+		}
+		return out
+	case *value.List:
+		out := *v
+		out.Items = make([]any, len(v.Items))
+		for i, e := range v.Items {
+			out.Items[i] = own(e)
+		}
+		return &out
+	}
+	return v
 }

@@ -1,6 +1,10 @@
 package playbook
 
-import "volant/wire/value"
+import (
+	"strings"
+
+	"volant/wire/value"
+)
 
 // inheritedKeywords are the keywords that come down to a task.
 var inheritedKeywords = func() []Keyword {
@@ -247,7 +251,7 @@ func (t *Task) SearchPath() []string {
 	for i := len(chain) - 1; i >= 0; i-- {
 		out = append(out, chain[i].Path)
 	}
-	if t.Pos.File != "" {
+	if strings.HasPrefix(t.Pos.File, "/") { // an ad hoc task is in no file
 		if dir := dirname(t.Pos.File); !contains(out, dir) {
 			out = append(out, dir)
 		}

@@ -15,6 +15,7 @@ type roleUse struct {
 	keywords               Keywords
 	vars, params           *value.Dict
 	pos                    value.Pos
+	text                   string // as written, shown where pos is in no file
 }
 
 // roleOptions say how a role is loaded.
@@ -73,7 +74,7 @@ func collectionNames(kw Keywords) []string {
 
 // roleUse reads one item of a list of roles and finds the role.
 func (l *Loader) roleUse(v any, p *Play, opt roleOptions) (*roleUse, error) {
-	u := &roleUse{vars: value.NewDict(0), params: value.NewDict(0), pos: value.PosOf(v)}
+	u := &roleUse{vars: value.NewDict(0), params: value.NewDict(0), pos: value.PosOf(v), text: value.Str(v)}
 	var raw any
 	switch d := v.(type) {
 	case string, *value.Template:
@@ -145,8 +146,10 @@ func (l *Loader) findRole(u *roleUse, name string, opt roleOptions) error {
 		u.name, u.path = filepath.Base(strings.TrimRight(name, "/")), real(path)
 		return nil
 	}
-	return fault.New(fault.Generic, u.pos, "the role '%s' was not found in %s", name,
+	err := fault.New(fault.Generic, u.pos, "the role '%s' was not found in %s", name,
 		strings.Join(append(append([]string(nil), opt.collections...), search...), ":"))
+	err.Excerpt = u.text
+	return err
 }
 
 // loadRole loads the files of a role and of those it depends on.

@@ -117,6 +117,8 @@ type ScopeOptions struct {
 	SearchPath []string
 	// Basedir is the playbook's directory (or the working directory).
 	Basedir string
+	// BaseName is Basedir as messages have it where that is not its path.
+	BaseName string
 	// RolePath is the directory of the task's role, or "".
 	RolePath string
 	// Hosts gives `hostvars`; may be nil.

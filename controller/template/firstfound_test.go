@@ -1,10 +1,12 @@
 package template_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"volant/controller/fault"
 	"volant/controller/template"
 	"volant/wire/value"
 )
@@ -31,6 +33,27 @@ func TestFirstFoundUndefined(t *testing.T) {
 		items, _, err := s.With("first_found", value.NewTemplate(terms, value.Pos{File: filepath.Join(dir, "site.yml"), Line: 1, Column: 1}), "files")
 		if err != nil || len(items) != 1 || items[0] != there {
 			t.Errorf("%s: %v, %v", terms, items, err)
+		}
+	}
+}
+
+// TestWithSaysWhat: what fails shows the expression that the keyword stands for,
+// but not where something undefined has a place of its own.
+func TestWithSaysWhat(t *testing.T) {
+	pos := value.Pos{File: "/site.yml", Line: 1, Column: 1}
+	for name, c := range map[string]struct {
+		terms any
+		want  string
+	}{
+		"first_found": {value.ListOf(), "invoke_lookup()"},
+		"vars":        {value.ListOf("nosuch"), "invoke_lookup()"},
+		"items":       {value.NewTemplate("{{ nosuch }}", pos), "{{ nosuch }}"},
+	} {
+		s := template.New(template.Options{}).Scope(t.Context(), varMap{d: value.NewDict(0)}, template.ScopeOptions{Basedir: t.TempDir()})
+		_, _, err := s.With(name, c.terms, "files")
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Excerpt != c.want {
+			t.Errorf("%s: %#v", name, err)
 		}
 	}
 }

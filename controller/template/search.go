@@ -44,10 +44,16 @@ func (s *Scope) FindFile(dir, name string) (path string, tried []string, ok bool
 		}
 		add(p, true)
 	}
+	named := len(tried)
 	add(s.opt.Basedir, true)
 	for _, c := range tried {
 		if exists(c) {
 			return c, tried, true
+		}
+	}
+	if s.opt.BaseName != "" {
+		for i := named; i < len(tried); i++ {
+			tried[i] = s.opt.BaseName + strings.TrimPrefix(tried[i], strings.TrimSuffix(s.opt.Basedir, "/"))
 		}
 	}
 	return "", tried, false

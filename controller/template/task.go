@@ -50,8 +50,11 @@ func (r *replacing) report(s *Scope, t *value.Template) {
 			fmt.Fprintf(&b, "\nerror %d - %s", first+i+1, asFault(u, nil, false))
 		}
 		e := &fault.Error{Msg: b.String(), Pos: pos}
-		if pos.IsZero() {
+		switch pos {
+		case value.Pos{}:
 			about(e, t)
+		case t.Pos:
+			e.Excerpt = t.Text // shown where the place is no file
 		}
 		s.sink().Warning(e)
 		first = end
@@ -166,6 +169,11 @@ func (s *Scope) With(name string, raw any, dir string) (items []any, marked bool
 		in = append(in, r)
 	}
 	items, err = s.Lookup(name, in, nil, s.mark, dir)
+	if e, ok := err.(*fault.Error); ok && e.Pos.IsZero() && e.Excerpt == "" { //nolint:errorlint // the outermost link is shown
+		placed := *e
+		placed.Excerpt = "invoke_lookup()" // the expression that the reference makes of the keyword
+		err = &placed
+	}
 	return items, s.mark, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"volant/controller/fault"
-	"volant/wire/pyjson"
 	"volant/wire/value"
 )
 
@@ -20,7 +19,8 @@ type Cache interface {
 	Delete(host string)
 }
 
-// JSONFiles is the reference's jsonfile cache: a file per host.
+// JSONFiles is the reference's jsonfile cache: a file per host, which either
+// program reads. What it holds is JSON in JSON.
 type JSONFiles struct {
 	Dir     string
 	Prefix  string
@@ -30,12 +30,17 @@ type JSONFiles struct {
 
 var _ Cache = (*JSONFiles)(nil)
 
-// maxFacts bounds a cached file.
-const maxFacts = 64 << 20
+const (
+	maxFacts = 64 << 20 // of a cached file
+	// schema begins the names of files, so that other releases of the reference
+	// with another form have their own beside them; payload is the only key.
+	schema  = "s1_"
+	payload = "__payload__"
+)
 
 func (c *JSONFiles) path(host string) (string, bool) {
-	name := c.Prefix + host
-	if name == "" || strings.ContainsRune(name, filepath.Separator) || name == "." || name == ".." {
+	name := c.Prefix + schema + host
+	if host == "" || strings.ContainsRune(name, filepath.Separator) || name == "." || name == ".." {
 		return "", false
 	}
 	return filepath.Join(c.Dir, name), true
@@ -58,14 +63,13 @@ func (c *JSONFiles) Get(host string) *value.Dict {
 	if err != nil {
 		return nil
 	}
-	v, err := pyjson.Decode(b)
+	v, err := decodeFacts(b)
 	if err != nil {
 		fault.Warn(c.Sink, "error in 'jsonfile' cache plugin while trying to read %s : %s. Most likely a corrupt file, so erasing and failing.", path, err)
 		_ = os.Remove(path)
 		return nil
 	}
-	d, _ := v.(*value.Dict)
-	return d
+	return v
 }
 
 // Set implements Cache.
@@ -80,10 +84,10 @@ func (c *JSONFiles) Set(host string, facts *value.Dict) {
 }
 
 func (c *JSONFiles) write(path string, facts *value.Dict) error {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return err
 	}
-	b, err := pyjson.Append(nil, facts)
+	b, err := encodeFacts(facts)
 	if err != nil {
 		return err
 	}
@@ -93,6 +97,10 @@ func (c *JSONFiles) write(path string, facts *value.Dict) error {
 	}
 	defer os.Remove(f.Name()) // already renamed unless something failed
 	if _, err := f.Write(b); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil { // whoever shares the cache reads it
 		f.Close()
 		return err
 	}

@@ -188,7 +188,7 @@ func (s *Store) ScopeOptions(c *Context, search []string) template.ScopeOptions 
 	if c.play != nil && c.play.play.Dir != "" {
 		base = c.play.play.Dir
 	}
-	opt := template.ScopeOptions{SearchPath: search, Basedir: base, Hosts: hosts{s}}
+	opt := template.ScopeOptions{SearchPath: search, Basedir: base, BaseName: s.opt.BaseName, Hosts: hosts{s}}
 	if c.host != "" {
 		opt.Fetched = func(path string) bool { return s.Fetched(c.host, path) }
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	Cache Cache
 	// Basedir is the playbook's directory of an ad hoc run or before a play.
 	Basedir string
+	// BaseName is Basedir as messages have it where that is not its path.
+	BaseName string
 }
 
 // Store holds the variables of a run. Lookups may come from many goroutines;

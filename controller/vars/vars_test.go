@@ -227,6 +227,47 @@ func TestOverlayAndMerge(t *testing.T) {
 	}
 }
 
+// TestJSONFilesOfTheReference: what either program wrote the other reads, and no
+// host's facts become more than data.
+func TestJSONFilesOfTheReference(t *testing.T) {
+	w := &warnings{}
+	c := &vars.JSONFiles{Dir: t.TempDir(), Prefix: "p_", Sink: w}
+	c.Set("h1", value.DictOf("a", value.ListOf(int64(1), value.DictOf("__ansible_type", "TrustedAsTemplate", "b", "x"))))
+	path := filepath.Join(c.Dir, "p_s1_h1")
+	b, err := os.ReadFile(path)
+	if want := `{"__payload__": "{\"a\": [1, {\"b\": \"x\"}]}"}`; err != nil || string(b) != want {
+		t.Errorf("wrote %s, %v, want %s", b, err, want)
+	}
+	for text, want := range map[string]string{
+		`{"__payload__": "{\"x\": {\"value\": \"h1\", \"tags\": [{\"path\": \"/a.yml\", \"line_num\": 6, \"col_num\": 21, \"__ansible_type\": \"Origin\"}, {\"__ansible_type\": \"TrustedAsTemplate\"}], \"__ansible_type\": \"_AnsibleTaggedStr\"}}"}`:                                                                                                                                                                                    "{'x': 'h1'}",
+		`{"__payload__": "{\"d\": {\"value\": {\"iso8601\": \"2001-01-01\", \"__ansible_type\": \"AnsibleSerializableDate\"}, \"tags\": [], \"__ansible_type\": \"_AnsibleTaggedDate\"}, \"l\": {\"value\": [{\"value\": 1, \"tags\": [], \"__ansible_type\": \"_AnsibleTaggedInt\"}, {\"value\": {\"a\": null}, \"tags\": [], \"__ansible_type\": \"_AnsibleTaggedDict\"}], \"tags\": [], \"__ansible_type\": \"_AnsibleTaggedList\"}}"}`: "{'d': '2001-01-01', 'l': [1, {'a': None}]}",
+		`{"__payload__": "{\"a\": {\"__ansible_type\": \"unknown\", \"b\": 1}}"}`: "{'a': {'__ansible_type': 'unknown', 'b': 1}}",
+		`{"x": "of another release"}`: "",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if d := c.Get("h1"); d != nil {
+			got = value.Repr(d)
+		}
+		if got != want {
+			t.Errorf("%s gives %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"not json", `{"__payload__": "no"}`, `{"__payload__": "[1]"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d := c.Get("h1"); d != nil {
+			t.Errorf("%s gives %v", text, d)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", text)
+		}
+	}
+}
+
 func TestJSONFiles(t *testing.T) {
 	c := &vars.JSONFiles{Dir: filepath.Join(t.TempDir(), "facts"), Sink: &warnings{}}
 	c.Set("h1", value.DictOf("a", int64(1)))

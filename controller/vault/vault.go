@@ -19,6 +19,10 @@ const DefaultID = "default"
 
 const header = "$ANSIBLE_VAULT"
 
+// NoSecrets is the message of the error about encrypted data where no password
+// was given.
+const NoSecrets = "Attempting to decrypt but no vault secrets found."
+
 // Secret is a password with the vault id it belongs to.
 type Secret struct {
 	ID  string // DefaultID when none was given
@@ -134,7 +138,7 @@ func (v *Vault) Open(data []byte, pos value.Pos) ([]byte, Secret, error) {
 	}
 	secrets := v.Secrets()
 	if len(secrets) == 0 {
-		return nil, Secret{}, &fault.Error{Msg: "Attempting to decrypt but no vault secrets found.", Pos: pos}
+		return nil, Secret{}, &fault.Error{Msg: NoSecrets, Pos: pos}
 	}
 	id := env.ID
 	if id == "" {

@@ -138,7 +138,12 @@ func (r *representer) represent(v any, depth int) (*node, error) {
 			}
 			return r.str(text), nil
 		}
-		return &node{kind: scalarNode, tag: "!vault", text: v.Ciphertext, style: '|'}, nil
+		n, ok := r.seen[v]
+		if !ok {
+			n = &node{kind: scalarNode, tag: "!vault", text: v.Ciphertext, style: '|'}
+			r.seen[v] = n
+		}
+		return n, nil
 	case *value.List:
 		return r.sequence(v, v.Items, depth)
 	case value.Tuple:
