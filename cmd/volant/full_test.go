@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 			if t.Failed() {
 				t.Log(text)
 			}
-			if b, err := os.ReadFile(disk.Dir + "/facts/localhost"); err != nil || !bytes.Contains(b, []byte("kept")) {
+			if b, err := os.ReadFile(disk.Dir + "/facts/s1_localhost"); err != nil || !bytes.Contains(b, []byte("kept")) {
 				t.Errorf("the facts that were kept before: %s, %v", b, err)
 			}
 			if run, err := j.lastBroken(); err == nil {

@@ -382,36 +382,44 @@ func (j *project) asyncDir() string {
 
 // syntax is --syntax-check.
 func (j *project) syntax(_ context.Context, l *playbook.Loader, opt *playbookOptions) error {
+	if _, err := j.listed(l, opt.Playbook); err != nil {
+		return err
+	}
 	for _, f := range opt.Playbook {
-		book, err := l.Load(f)
-		if err != nil {
-			return err
-		}
-		for _, p := range book.Plays {
-			if _, err := l.Finish(p); err != nil {
-				return err
-			}
-		}
 		fmt.Fprintf(j.stdout, "\nplaybook: %s\n", f)
 	}
 	return nil
+}
+
+// listed loads playbooks that are not to be run.
+func (j *project) listed(l *playbook.Loader, names []string) ([]*playbook.Playbook, error) {
+	books := make([]*playbook.Playbook, len(names))
+	for i, name := range names {
+		book, err := l.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		j.display.Verbose(2, fmt.Sprintf("%d plays in %s", len(book.Plays), name))
+		for _, p := range book.Plays {
+			if _, err := l.Finish(p); err != nil {
+				return nil, err
+			}
+		}
+		books[i] = book
+	}
+	return books, nil
 }
 
 // list is --list-hosts, --list-tasks and --list-tags.
 func (j *project) list(l *playbook.Loader, opt *playbookOptions, copt compile.Options) error {
 	show := compile.ListOptions{Hosts: opt.ListHosts, Tasks: opt.ListTasks, Tags: opt.ListTags}
 	copt.Tags = show.ListTags(copt.Tags, copt.SkipTags)
-	for _, f := range opt.Playbook {
-		book, err := l.Load(f)
-		if err != nil {
-			return err
-		}
-		for _, p := range book.Plays {
-			if _, err := l.Finish(p); err != nil {
-				return err
-			}
-		}
-		text, err := compile.List(l, f, book.Plays, copt, show, func(p *playbook.Play) ([]string, error) {
+	books, err := j.listed(l, opt.Playbook)
+	if err != nil {
+		return err
+	}
+	for i, book := range books {
+		text, err := compile.List(l, opt.Playbook[i], book.Plays, copt, show, func(p *playbook.Play) ([]string, error) {
 			hosts, err := j.inv.Select(p.Values.Hosts...)
 			var out []string
 			for _, h := range hosts {

@@ -47,7 +47,7 @@ func (b *batch) ask(ctx context.Context, step *compile.Step, host string) (bool,
 	case "y", "yes":
 		yes = true
 	case "c", "continue":
-		b.r.opt.Step, yes = false, true
+		b.confirms, yes = false, true // for what is left of these hosts in this play
 	}
 	b.r.opt.Display.Banner(msg, "")
 	return yes, nil

@@ -30,7 +30,9 @@ type batch struct {
 	carried []string // failed in other batches or plays
 	endPlay bool
 	pinned  bool
-	dirty   bool // removed changed since variables were told
+	// confirms asks the operator before each task (--step).
+	confirms bool
+	dirty    bool // removed changed since variables were told
 
 	notified map[*playbook.Task]map[string]bool
 	titles   map[*playbook.Task]*title

@@ -3,6 +3,7 @@ package execute_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -120,6 +121,22 @@ func TestStepAsks(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{`    "msg": "one"`, `    "msg": "three"`, `    "msg": "four"`}, lines(out, `    "msg"`)); d != "" {
 		t.Errorf("%s\n%s", d, out)
+	}
+	// Whoever says continue is asked again in the next play.
+	said := []string{"continue", "n"}
+	code, out, err = run(t.Context(), t, "h1\n", src+strings.ReplaceAll(src, "one", "again"), &scripted{}, func(o *execute.Options) {
+		o.Step = true
+		o.Line = func(context.Context, string) (string, error) {
+			if len(said) == 0 {
+				return "", io.EOF
+			}
+			answer := said[0]
+			said = said[1:]
+			return answer, nil
+		}
+	})
+	if !errors.Is(err, execute.ErrNoLine) || len(said) > 0 {
+		t.Errorf("code %d, %v, %q not asked for\n%s", code, err, said, out)
 	}
 	if _, _, err := run(t.Context(), t, "h1\n", src, &scripted{}, func(o *execute.Options) { o.Step = true }); !errors.Is(err, execute.ErrNoLine) {
 		t.Errorf("without input: %v", err)

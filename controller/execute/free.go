@@ -167,7 +167,7 @@ func (b *batch) freeTask(ctx context.Context, x *exec, ev *events.Task, throttle
 	if truthy(s.Keywords.Value(playbook.AnyErrorsFatal)) {
 		b.r.opt.Display.Note("Using any_errors_fatal with the free strategy is not supported, as tasks are executed independently on each host")
 	}
-	if b.r.opt.Step {
+	if b.confirms {
 		yes := false
 		if known, next := b.knows(h, s); known {
 			yes = next

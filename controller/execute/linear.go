@@ -138,7 +138,7 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 	if x.vars, err = b.vars.For(ctx, group[0].name, step.Task, step.Keywords.Value(playbook.Environment)); err != nil {
 		return nil, false, err
 	}
-	if b.r.opt.Step {
+	if b.confirms {
 		yes := false
 		if known, next := b.knows(group[0], step); known {
 			yes = next

@@ -377,7 +377,7 @@ func (r *Runner) newBatch(p *playbook.Play, v *playbook.Values, hosts []string) 
 		r: r, play: plan.Play, values: v, plan: plan, byName: map[string]*host{}, removed: map[string]int{},
 		notified: map[*playbook.Task]map[string]bool{}, titles: map[*playbook.Task]*title{},
 		ran: map[*playbook.Role]map[string]bool{}, complete: map[*playbook.Role]map[string]bool{},
-		msgs: make(chan message, 256),
+		msgs: make(chan message, 256), confirms: r.opt.Step,
 	}
 	b.vars = r.opt.Store.Play(plan.Play, v.Name, nil)
 	if b.all, err = r.selectHosts(v); err != nil {
