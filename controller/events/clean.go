@@ -26,12 +26,12 @@ func Shown(t *Task, o *Outcome) *value.Dict {
 		return value.NewDict(0)
 	}
 	var out *value.Dict
-	if t.NoLog || truthy(src.Lookup("_ansible_no_log")) {
+	if t.NoLog || value.Truth(src.Lookup("_ansible_no_log")) {
 		out = censor(src)
 		if items, ok := src.Lookup("results").(*value.List); ok && items.Len() > 0 {
 			results := make([]any, 0, items.Len())
 			for _, it := range items.Items {
-				if d, ok := it.(*value.Dict); ok && truthy(d.Lookup("_ansible_no_log")) {
+				if d, ok := it.(*value.Dict); ok && value.Truth(d.Lookup("_ansible_no_log")) {
 					it = censor(d)
 				}
 				results = append(results, it)
@@ -129,31 +129,6 @@ func dirty(v any) bool {
 	return false
 }
 
-// truthy is Python's truth of the values that results hold.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
-	case string:
-		return v != ""
-	case *value.Template:
-		return v.Text != ""
-	case *value.List:
-		return v.Len() > 0
-	case *value.Dict:
-		return v.Len() > 0
-	case value.Tuple:
-		return len(v) > 0
-	}
-	return true
-}
-
 // hideInDebug are the keys that `debug: var=` does not show.
 var hideInDebug = []string{
 	"changed", "failed", "skipped", "invocation", "skip_reason",
@@ -203,7 +178,7 @@ func hostLabel(host string, t *Task, shown *value.Dict) string {
 
 // itemLabel is the text of an item's label.
 func itemLabel(shown *value.Dict) any {
-	if truthy(shown.Lookup("_ansible_no_log")) {
+	if value.Truth(shown.Lookup("_ansible_no_log")) {
 		return "(censored due to no_log)"
 	}
 	if v, ok := shown.Get("_ansible_item_label"); ok {

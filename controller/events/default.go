@@ -78,7 +78,7 @@ func (c *Default) Event(e Event) {
 		c.d.Print(fmt.Sprintf("ASYNC OK on %s: jid=%s", e.Host, pyText(e.Value.Lookup("ansible_job_id"))), "debug")
 	case AsyncFailed:
 		jid := e.Value.Lookup("ansible_job_id")
-		if in, ok := e.Value.Lookup("async_result").(*value.Dict); ok && !truthy(jid) {
+		if in, ok := e.Value.Lookup("async_result").(*value.Dict); ok && !value.Truth(jid) {
 			jid = in.Lookup("ansible_job_id")
 		}
 		c.d.Print(fmt.Sprintf("ASYNC FAILED on %s: jid=%s", e.Host, pyText(jid)), "debug")
@@ -228,7 +228,7 @@ func (c *Default) item(e Item) {
 			return
 		}
 		word, color := "ok", "ok"
-		if truthy(shown.Lookup("changed")) {
+		if value.Truth(shown.Lookup("changed")) {
 			word, color = "changed", "changed"
 		} else if !c.opt.ShowOK {
 			return
@@ -247,7 +247,7 @@ func (c *Default) item(e Item) {
 func (c *Default) fileDiff(e FileDiff) {
 	show := func(d *value.Dict) {
 		diff, ok := d.Get("diff")
-		if !ok || !truthy(diff) || !truthy(d.Lookup("changed")) {
+		if !ok || !value.Truth(diff) || !value.Truth(d.Lookup("changed")) {
 			return
 		}
 		if text := c.opt.diff(c.d, diff); text != "" {
@@ -327,7 +327,7 @@ func (c *Default) ok(e Result, shown *value.Dict) {
 		return
 	}
 	word, color := "ok", "ok"
-	if truthy(shown.Lookup("changed")) {
+	if value.Truth(shown.Lookup("changed")) {
 		word, color = "changed", "changed"
 	} else if !c.opt.ShowOK {
 		return
@@ -362,7 +362,7 @@ func (c *Default) retry(e Retry) {
 
 func (c *Default) include(e Include) {
 	msg := fmt.Sprintf("included: %s for %s", e.File, strings.Join(e.Hosts, ", "))
-	if truthy(e.Label) {
+	if value.Truth(e.Label) {
 		msg += fmt.Sprintf(" => (item=%s)", pyText(e.Label))
 	}
 	c.d.Print(msg, "included")

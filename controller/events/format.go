@@ -52,7 +52,7 @@ func (f *Format) result(d *Display, shown *value.Dict, indent int) string {
 	if f.Sections {
 		return f.sectioned(d, shown, indent)
 	}
-	always := truthy(shown.Lookup("_ansible_verbose_always"))
+	always := value.Truth(shown.Lookup("_ansible_verbose_always"))
 	if indent <= 0 && (always || (f.Pretty == nil && f.YAML) || (f.Pretty != nil && *f.Pretty) || d.Verbosity > 2) {
 		indent = 4
 	}

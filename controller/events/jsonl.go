@@ -76,7 +76,7 @@ func (c *JSONL) Event(e Event) {
 func (c *JSONL) outcome(event, host string, t *Task, o *Outcome, more ...any) {
 	shown := Shown(t, o)
 	status := o.Status.String()
-	if o.Status == OK && truthy(shown.Lookup("changed")) {
+	if o.Status == OK && value.Truth(shown.Lookup("changed")) {
 		status = "changed"
 	}
 	pairs := []any{"host", host, "task", t.Name, "task_id", int64(t.ID), "action", t.Action, "status", status}

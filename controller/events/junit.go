@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"volant/controller/fault"
+	"volant/wire/value"
 )
 
 // JUnitOptions are the settings of the junit callback.
@@ -101,7 +102,7 @@ func (c *JUnit) result(r Result) {
 			status = "failed"
 		}
 	}
-	if c.opt.FailOnChange && status == "ok" && truthy(r.Value.Lookup("changed")) {
+	if c.opt.FailOnChange && status == "ok" && value.Truth(r.Value.Lookup("changed")) {
 		status = "failed"
 	}
 	switch {

@@ -45,7 +45,7 @@ func (c *Minimal) Event(e Event) {
 	case Result:
 		c.result(e)
 	case FileDiff:
-		if diff, ok := e.Value.Get("diff"); ok && truthy(diff) {
+		if diff, ok := e.Value.Get("diff"); ok && value.Truth(diff) {
 			c.d.Print(c.fmt.diff(c.d, diff), "")
 		}
 	}
@@ -68,7 +68,7 @@ func (c *Minimal) result(e Result) {
 	default:
 		cleanResult(e.Task, shown)
 		state, color := "SUCCESS", "ok"
-		if truthy(shown.Lookup("changed")) {
+		if value.Truth(shown.Lookup("changed")) {
 			state, color = "CHANGED", "changed"
 		}
 		if rawOutput(e.Task) && !shown.Has("ansible_job_id") {
@@ -138,7 +138,7 @@ func (c *Oneline) Event(e Event) {
 		c.d.Print(fmt.Sprintf("%s | UNREACHABLE!: %s", r.Host, msg), "unreachable")
 	default:
 		state, color := "SUCCESS", "ok"
-		if truthy(shown.Lookup("changed")) {
+		if value.Truth(shown.Lookup("changed")) {
 			state, color = "CHANGED", "changed"
 		}
 		if rawOutput(r.Task) && !shown.Has("ansible_job_id") {

@@ -36,7 +36,7 @@ func (it *item) poll(ctx context.Context, res Dict) (Dict, error) {
 		return nil, err
 	}
 	o := events.Outcome{Value: final, Status: status(final)}
-	if truthy(final.Lookup("failed")) {
+	if value.Truth(final.Lookup("failed")) {
 		it.emit(events.AsyncFailed{Host: it.h.name, Outcome: &o})
 	} else {
 		it.emit(events.AsyncOK{Host: it.h.name, Outcome: &o})
@@ -73,7 +73,7 @@ func (it *item) wait(ctx context.Context, jid string) (Dict, error) {
 			continue
 		}
 		last = res
-		if truthy(res.Lookup("finished")) || truthy(res.Lookup("failed")) && truthy(res.Lookup("_ansible_parsed")) || truthy(res.Lookup("skipped")) {
+		if value.Truth(res.Lookup("finished")) || value.Truth(res.Lookup("failed")) && value.Truth(res.Lookup("_ansible_parsed")) || value.Truth(res.Lookup("skipped")) {
 			break
 		}
 		o := events.Outcome{Value: res, Status: status(res)}
@@ -82,8 +82,8 @@ func (it *item) wait(ctx context.Context, jid string) (Dict, error) {
 	if last == nil {
 		last = value.NewDict(0)
 	}
-	if !truthy(last.Lookup("finished")) {
-		if truthy(last.Lookup("_ansible_parsed")) || last.Has("ansible_job_id") {
+	if !value.Truth(last.Lookup("finished")) {
+		if value.Truth(last.Lookup("_ansible_parsed")) || last.Has("ansible_job_id") {
 			return value.DictOf("failed", true, "msg", fmt.Sprintf("async task did not complete within the requested time - %ds", it.f.async), "async_result", last), nil
 		}
 		return value.DictOf("failed", true, "msg", "async task produced unparsable results", "async_result", last), nil

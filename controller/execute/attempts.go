@@ -96,7 +96,7 @@ func (it *item) judge(ctx context.Context, res Dict, attempt, retries int, until
 		it.finish(res)
 		return true, nil
 	}
-	ok := !truthy(res.Lookup("failed"))
+	ok := !value.Truth(res.Lookup("failed"))
 	if len(until) > 0 {
 		var err error
 		if ok, err = it.conditions(ctx, it.v, until); err != nil {
@@ -154,7 +154,7 @@ func (it *item) verdicts(ctx context.Context, res Dict, set func()) error {
 			}
 			res.Set("failed_when_result", ok)
 			res.Set("failed", ok)
-			if exc, had := res.Get("exception"); !ok && had && truthy(exc) {
+			if exc, had := res.Get("exception"); !ok && had && value.Truth(exc) {
 				res.Delete("exception")
 				res.Set("failed_when_suppressed_exception", unavailable)
 			}
@@ -269,7 +269,7 @@ func (it *item) act(ctx context.Context) (Dict, error) {
 		}
 	}
 	res, err := actions.Start(tctx, run)
-	if err == nil && it.f.async > 0 && it.f.poll > 0 && !truthy(res.Lookup("skipped")) && !truthy(res.Lookup("failed")) {
+	if err == nil && it.f.async > 0 && it.f.poll > 0 && !value.Truth(res.Lookup("skipped")) && !value.Truth(res.Lookup("failed")) {
 		res, err = it.poll(tctx, res)
 	}
 	if it.f.timeout > 0 && errors.Is(tctx.Err(), context.DeadlineExceeded) && ctx.Err() == nil {

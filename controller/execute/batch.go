@@ -254,7 +254,7 @@ func (b *batch) eventTask(ctx context.Context, x *exec) *events.Task {
 	t := x.task
 	ev := &events.Task{
 		ID: t.ID, Action: t.ActionName(), Handler: t.Handler, Implicit: t.Implicit,
-		Loop:    truthy(t.Keywords.Value(playbook.Loop)),
+		Loop:    value.Truth(t.Keywords.Value(playbook.Loop)),
 		NoItems: emptyLoop(t),
 		Include: t.Include != playbook.NotInclude,
 	}
@@ -283,12 +283,12 @@ func (b *batch) eventTask(ctx context.Context, x *exec) *events.Task {
 	}
 	kw := x.step.Keywords
 	if k := setting(kw, playbook.CheckMode); k != nil && k.Value != nil {
-		ev.Check = truthy(k.Value)
+		ev.Check = value.Truth(k.Value)
 	} else {
 		ev.Check = b.r.opt.Check
 	}
 	if k := setting(kw, playbook.NoLog); k != nil && k.Value != nil {
-		ev.NoLogSet = truthy(k.Value)
+		ev.NoLogSet = value.Truth(k.Value)
 		ev.NoLog = k.Value == true
 	}
 	ev.Register = text0(t.Keywords.Value(playbook.Register))
@@ -316,5 +316,5 @@ func (r *Runner) compile(p *playbook.Play) (*compile.Plan, error) {
 
 func emptyLoop(t *playbook.Task) bool {
 	v := t.Keywords.Value(playbook.Loop)
-	return v != nil && !truthy(v)
+	return v != nil && !value.Truth(v)
 }

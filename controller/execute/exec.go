@@ -404,18 +404,18 @@ func (x *exec) join(o *outcome) {
 	for i, io := range o.items {
 		d := io.Value
 		o.marked = o.marked || io.marked
-		if truthy(d.Lookup("_ansible_no_log")) {
+		if value.Truth(d.Lookup("_ansible_no_log")) {
 			res.Set("_ansible_no_log", true)
 		}
-		if truthy(d.Lookup("changed")) {
+		if value.Truth(d.Lookup("changed")) {
 			res.Set("changed", true)
 		}
-		if skipped && !truthy(d.Lookup("skipped")) {
+		if skipped && !value.Truth(d.Lookup("skipped")) {
 			skipped = false
 			res.Set("skipped", false)
 		}
-		if truthy(d.Lookup("failed")) {
-			if !truthy(res.Lookup("failed")) {
+		if value.Truth(d.Lookup("failed")) {
+			if !value.Truth(res.Lookup("failed")) {
 				res.Set("failed", true)
 				res.Set("msg", "One or more items failed")
 				o.ignoreErrors = io.ignoreErrors
@@ -423,8 +423,8 @@ func (x *exec) join(o *outcome) {
 				o.ignoreErrors = false
 			}
 		}
-		if truthy(d.Lookup("unreachable")) {
-			if !truthy(res.Lookup("unreachable")) {
+		if value.Truth(d.Lookup("unreachable")) {
+			if !value.Truth(res.Lookup("unreachable")) {
 				res.Set("unreachable", true)
 				o.ignoreUnreach = io.ignoreUnreach
 			} else if o.ignoreUnreach && !io.ignoreUnreach {
@@ -452,7 +452,7 @@ func (x *exec) join(o *outcome) {
 			o.fatal = io.fatal
 		}
 	}
-	if !truthy(res.Lookup("failed")) {
+	if !value.Truth(res.Lookup("failed")) {
 		res.Set("msg", "All items completed")
 	}
 	if skipped {

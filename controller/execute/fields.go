@@ -259,28 +259,3 @@ func setting(kw playbook.Keywords, k playbook.Keyword) *playbook.Setting {
 	}
 	return nil
 }
-
-// truthy is Python's truth of a raw keyword value: any text but the empty one.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
-	case string:
-		return v != ""
-	case *value.Template:
-		return v.Text != ""
-	case *value.List:
-		return v.Len() > 0
-	case *value.Dict:
-		return v.Len() > 0
-	case value.Tuple:
-		return len(v) > 0
-	}
-	return true
-}

@@ -164,7 +164,7 @@ func (b *batch) freeTask(ctx context.Context, x *exec, ev *events.Task, throttle
 	if once {
 		b.r.opt.Display.Note("Using run_once with the free strategy is not currently supported. This task will still be executed for every host in the inventory list.")
 	}
-	if truthy(s.Keywords.Value(playbook.AnyErrorsFatal)) {
+	if value.Truth(s.Keywords.Value(playbook.AnyErrorsFatal)) {
 		b.r.opt.Display.Note("Using any_errors_fatal with the free strategy is not supported, as tasks are executed independently on each host")
 	}
 	if b.confirms {

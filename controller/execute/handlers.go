@@ -6,6 +6,7 @@ import (
 	"volant/controller/compile"
 	"volant/controller/events"
 	"volant/controller/playbook"
+	"volant/wire/value"
 )
 
 // title are the names a handler can be notified by.
@@ -21,7 +22,7 @@ func (b *batch) title(t *playbook.Task) *title {
 	}
 	n := &title{}
 	raw := t.Keywords.Value(playbook.Name)
-	if raw == nil || !truthy(raw) {
+	if raw == nil || !value.Truth(raw) {
 		b.titles[t] = n
 		return n
 	}

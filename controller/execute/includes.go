@@ -153,7 +153,7 @@ func (b *batch) inclusionOf(ctx context.Context, step *compile.Step, f finished,
 	if v, ok := res.Get("ansible_loop"); ok {
 		special.Set("ansible_loop", v)
 	}
-	if truthy(res.Lookup("_ansible_no_log")) {
+	if value.Truth(res.Lookup("_ansible_no_log")) {
 		inc.label = "(censored due to no_log)"
 	}
 	if special.Len() > 0 {

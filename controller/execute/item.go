@@ -71,10 +71,10 @@ func (it *item) marked() bool { return it.touched || it.itemsMarked || len(it.ar
 // written: they hold until the item gets as far as rendering them.
 func (it *item) unvalidated() {
 	kw := it.step.Keywords
-	it.out.ignoreErrors = truthy(kw.Value(playbook.IgnoreErrors))
-	it.out.ignoreUnreach = truthy(kw.Value(playbook.IgnoreUnreachable))
-	it.out.runOnce = truthy(kw.Value(playbook.RunOnce))
-	if d := kw.Value(playbook.DelegateTo); truthy(d) {
+	it.out.ignoreErrors = value.Truth(kw.Value(playbook.IgnoreErrors))
+	it.out.ignoreUnreach = value.Truth(kw.Value(playbook.IgnoreUnreachable))
+	it.out.runOnce = value.Truth(kw.Value(playbook.RunOnce))
+	if d := kw.Value(playbook.DelegateTo); value.Truth(d) {
 		ev := *it.out.task
 		ev.DelegateTo = text(d)
 		it.out.task = &ev
@@ -136,7 +136,7 @@ func (it *item) run(ctx context.Context) (Dict, error) {
 		args := it.args.Dict.Clone()
 		file, ok := args.Get("_raw_params")
 		args.Delete("_raw_params")
-		if !ok || !truthy(file) {
+		if !ok || !value.Truth(file) {
 			return value.DictOf("failed", true, "msg", "No include file was specified to the include"), nil
 		}
 		if it.args.Marked["_raw_params"] && !safeName(text(file)) {
@@ -219,7 +219,7 @@ func plain(v any) any {
 func (it *item) delegation(ctx context.Context) error {
 	it.cv = it.v
 	k := setting(it.step.Keywords, playbook.DelegateTo)
-	if k == nil || !truthy(k.Value) {
+	if k == nil || !value.Truth(k.Value) {
 		return nil
 	}
 	v, _, err := it.scope(ctx, it.v).Render(k.Value)
@@ -232,7 +232,7 @@ func (it *item) delegation(ctx context.Context) error {
 		it.out.task = &ev
 		return nil
 	}
-	if !truthy(v) {
+	if !value.Truth(v) {
 		return fmt.Errorf("Empty hostname produced from delegate_to: \"%s\"", text0(k.Value)) //nolint:staticcheck // shown to users
 	}
 	it.delegate = text(v)

@@ -153,12 +153,12 @@ func (b *batch) step(ctx context.Context, step *compile.Step, group []*host) (do
 	if err != nil {
 		return nil, false, err
 	}
-	ignore := truthy(step.Keywords.Value(playbook.IgnoreErrors))
+	ignore := value.Truth(step.Keywords.Value(playbook.IgnoreErrors))
 	anyFatal := step.Keywords.Value(playbook.AnyErrorsFatal)
 	if !step.Keywords.Has(playbook.AnyErrorsFatal) {
 		anyFatal = b.r.opt.Config.Bool("ANY_ERRORS_FATAL")
 	}
-	fatal = (truthy(anyFatal) || once) && !ignore
+	fatal = (value.Truth(anyFatal) || once) && !ignore
 	if once {
 		b.forgetNotified(step.Task, group)
 		group = group[:1]
@@ -191,7 +191,7 @@ func (b *batch) runOnce(ctx context.Context, x *exec) (bool, error) {
 	if err != nil || v == value.Omit {
 		return false, err
 	}
-	return truthy(v), nil
+	return value.Truth(v), nil
 }
 
 // limit is how many hosts work on the step at once, 0 for all.

@@ -17,7 +17,7 @@ import (
 // metaStep runs a meta task for the hosts at it.
 func (b *batch) metaStep(ctx context.Context, step *compile.Step, group []*host) (done []finished, fatal bool, err error) {
 	once := !metaActions[step.Task.Meta()].each
-	fatal = (truthy(step.Keywords.Value(playbook.AnyErrorsFatal)) || once) && !truthy(step.Keywords.Value(playbook.IgnoreErrors))
+	fatal = (value.Truth(step.Keywords.Value(playbook.AnyErrorsFatal)) || once) && !value.Truth(step.Keywords.Value(playbook.IgnoreErrors))
 	var flush []string
 	for _, h := range group {
 		o, flushes, err := b.meta(ctx, step, h)

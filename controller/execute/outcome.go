@@ -229,8 +229,8 @@ func setDefault(d Dict, key string, v any) {
 // normalize makes the error block of a failed result that says nothing else.
 func (x *exec) normalize(res Dict) error {
 	exc := res.Lookup("exception")
-	failed := truthy(res.Lookup("failed"))
-	if !failed && !truthy(exc) {
+	failed := value.Truth(res.Lookup("failed"))
+	if !failed && !value.Truth(exc) {
 		res.Delete("exception")
 		return nil
 	}
@@ -297,10 +297,10 @@ func results(res Dict) []any {
 // any1 is the key's truth, or, when absent, that of any loop result's.
 func any1(res Dict, key string) bool {
 	if v, ok := res.Get(key); ok {
-		return truthy(v)
+		return value.Truth(v)
 	}
 	for _, it := range results(res) {
-		if d, ok := it.(*value.Dict); ok && truthy(d.Lookup(key)) {
+		if d, ok := it.(*value.Dict); ok && value.Truth(d.Lookup(key)) {
 			return true
 		}
 	}
@@ -325,7 +325,7 @@ func isSkipped(res Dict) bool {
 		all := true
 		for _, it := range rs {
 			d, ok := it.(*value.Dict)
-			if !ok || !truthy(d.Lookup("skipped")) {
+			if !ok || !value.Truth(d.Lookup("skipped")) {
 				all = false
 				break
 			}
@@ -334,7 +334,7 @@ func isSkipped(res Dict) bool {
 			return true
 		}
 	}
-	return truthy(res.Lookup("skipped"))
+	return value.Truth(res.Lookup("skipped"))
 }
 
 func isChanged(res Dict) bool { return any1(res, "changed") }

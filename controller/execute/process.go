@@ -334,10 +334,10 @@ func (b *batch) inventory(j *running, o, it *outcome) error {
 	if o != it {
 		it.Status = status(it.Value)
 		b.r.opt.Bus.Event(events.Item{Host: j.h.name, Task: it.task, Outcome: &it.Outcome})
-		if truthy(it.Value.Lookup("changed")) {
+		if value.Truth(it.Value.Lookup("changed")) {
 			o.Value.Set("changed", true)
 		}
-		if truthy(it.Value.Lookup("failed")) {
+		if value.Truth(it.Value.Lookup("failed")) {
 			o.Value.Set("failed", true)
 		}
 	}
@@ -443,7 +443,7 @@ func (b *batch) facts(j *running, it *outcome, facts *value.Dict) {
 		}
 		return
 	}
-	cacheable := truthy(it.Value.Lookup("_ansible_facts_cacheable"))
+	cacheable := value.Truth(it.Value.Lookup("_ansible_facts_cacheable"))
 	it.Value.Delete("_ansible_facts_cacheable")
 	isSet := short == "set_fact"
 	if isSet {
@@ -492,12 +492,12 @@ func (b *batch) customStats(j *running, it *outcome, st *value.Dict) {
 		return
 	}
 	hosts := []string{""}
-	if per, ok := st.Get("per_host"); !ok || truthy(per) {
+	if per, ok := st.Get("per_host"); !ok || value.Truth(per) {
 		hosts = b.targets(j, it)
 	}
 	for _, h := range hosts {
 		for k, v := range data.All() {
-			if truthy(st.Lookup("aggregate")) {
+			if value.Truth(st.Lookup("aggregate")) {
 				b.r.stats.UpdateCustom(h, text(k), v)
 			} else {
 				b.r.stats.SetCustom(h, text(k), v)

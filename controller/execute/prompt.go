@@ -47,7 +47,7 @@ func questionOf(name string, d *value.Dict) (*question, error) {
 	q := &question{name: name, text: name, def: d.Lookup("default"), private: true}
 	if p, ok := d.Get("prompt"); ok {
 		q.text = ""
-		if truthy(p) {
+		if value.Truth(p) {
 			q.text = text(p)
 		}
 	}
@@ -78,10 +78,10 @@ func (r *Runner) prompt(ctx context.Context, name string, d *value.Dict) (any, e
 	} else if answer, err = r.question(ctx, q); err != nil {
 		return nil, err
 	}
-	if !truthy(answer) && q.def != nil {
+	if !value.Truth(answer) && q.def != nil {
 		answer = q.def
 	}
-	if kind := d.Lookup("encrypt"); truthy(kind) {
+	if kind := d.Lookup("encrypt"); value.Truth(kind) {
 		if answer, err = r.opt.Engine.Encrypt(ctx, answer, text(kind), d.Lookup("salt"), d.Lookup("salt_size")); err != nil {
 			return nil, err
 		}

@@ -257,7 +257,7 @@ func (h *remote) received(res Dict) {
 		}
 	}
 	for _, k := range []string{"warnings", "deprecations"} {
-		if v, ok := res.Get(k); ok && !truthy(v) {
+		if v, ok := res.Get(k); ok && !value.Truth(v) {
 			res.Delete(k)
 		}
 	}
@@ -275,7 +275,7 @@ func (h *remote) received(res Dict) {
 		}
 	}
 	exc, had := res.Get("exception")
-	if truthy(res.Lookup("failed")) || had && truthy(exc) {
+	if value.Truth(res.Lookup("failed")) || had && value.Truth(exc) {
 		msg := "Unknown error."
 		if m, ok := res.Get("msg"); ok {
 			msg = text(m)
@@ -312,7 +312,7 @@ func summary(v any, depth int) error {
 	e.Help, _ = d.Str("help_text")
 	if chain, ok := d.Lookup("chain").(*value.Dict); ok {
 		follow, has := chain.Get("follow")
-		if next := summary(chain.Lookup("event"), depth+1); next != nil && (!has || truthy(follow)) {
+		if next := summary(chain.Lookup("event"), depth+1); next != nil && (!has || value.Truth(follow)) {
 			e.Cause = next
 		}
 	}
@@ -386,7 +386,7 @@ func (h *remote) Get(ctx context.Context, path string, sink stage.Sink) error {
 	if err != nil {
 		return err
 	}
-	if truthy(res.Lookup("failed")) {
+	if value.Truth(res.Lookup("failed")) {
 		msg, _ := res.Str("msg")
 		return errors.New(msg)
 	}

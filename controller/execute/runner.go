@@ -176,7 +176,7 @@ func (r *Runner) play(ctx context.Context, p *playbook.Play) (stop bool, code in
 // playCheck is the play's check mode as far as it is known unrendered.
 func (r *Runner) playCheck(p *playbook.Play) bool {
 	if v, ok := p.Keywords.Get(playbook.CheckMode); ok && v != nil {
-		return truthy(v)
+		return value.Truth(v)
 	}
 	return r.opt.Check
 }

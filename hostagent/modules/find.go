@@ -124,7 +124,7 @@ func (f *finding) prepare() error {
 	switch m := a.Mode.(type) {
 	case string, nil:
 	default:
-		if truthy(m) {
+		if value.Truth(m) {
 			return fail(fmt.Sprintf("argument 'mode' is not a string and conversion is not allowed, value is of type %s", value.TypeName(m)))
 		}
 	}
@@ -170,27 +170,6 @@ func (f *finding) prepare() error {
 		return handBack("md5 with FIPS mode on")
 	}
 	return nil
-}
-
-// truthy is Python's bool() of what YAML and JSON have.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
-	case string:
-		return v != ""
-	case *value.List:
-		return len(v.Items) > 0
-	case *value.Dict:
-		return v.Len() > 0
-	}
-	return true
 }
 
 func (f *finding) matchers(patterns []string) ([]func(string) (bool, error), error) {
