@@ -23,8 +23,9 @@ var volatileKeys = map[string]bool{
 	"SHLVL": true, "_": true,
 }
 
-// unitVolatile are properties of a unit that are new whenever it runs.
-var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*)$`)
+// unitVolatile are properties of a unit that are new whenever it runs, or come
+// from the process that started the lab.
+var unitVolatile = regexp.MustCompile(`Timestamp|PID$|^(ControlGroupId|InvocationID|CPUUsageNSec|ControlGroup|IO\w+(Bytes|Operations)|IP\w+(Bytes|Packets)|EffectiveMemory\w+|Memory(Current|Peak|Available|Swap\w+|ZSwap\w*)|TasksCurrent|StateChange\w*|NextElapse\w*|CPUScheduling\w+|Nice|TimerSlackNSec)$`)
 
 // agentUnit are services that are there because an agent is.
 var agentUnit = regexp.MustCompile(`^(volant-agent|user@\d+|user-runtime-dir@\d+)\.service$`)
@@ -40,7 +41,7 @@ var volatileText = []struct {
 	to string
 }{
 	// The reference's raw has a terminal, ours has none.
-	{regexp.MustCompile(`\r\n|\\r\\n`), "\n"},
+	{regexp.MustCompile(`(?:\r|\\r)+(?:\n|\\n)`), "\n"},
 	{regexp.MustCompile(`\\n`), "\n"},
 	{regexp.MustCompile(`"stderr": "Shared connection to [\d.]+ closed\.\s*", "stderr_lines": \["Shared connection to [\d.]+ closed\."\]`), `"stderr": "", "stderr_lines": []`},
 	{regexp.MustCompile(`Shared connection to [\d.]+ closed\.\n?("|\z)`), "$1"},
@@ -77,7 +78,11 @@ var volatileText = []struct {
 	{regexp.MustCompile(`\bpid=\d+`), "pid=N"},
 	{regexp.MustCompile(`(start|stop)_time=\[[^]]*\]`), "${1}_time=[]"},
 	{regexp.MustCompile(`(?m)"status": \{"A.*$`), `"status": UNIT`},
+	// Password salts, and who is logged in.
+	{regexp.MustCompile(`\$y\$j9T\$[./A-Za-z0-9$]+`), "HASH"},
+	{regexp.MustCompile(`(?:"(?:volant-agent|user@\d+|user-runtime-dir@\d+)\.service": \{[^}]*\}(?:, )?)`), ""},
 	// A Python set's order.
+	{regexp.MustCompile(`(Valid booleans include:) .*?('(?:\n|$|"|\\n)|\d(?:\n|$|"|\\n))`), "$1 SET"},
 	{regexp.MustCompile(`(?s)(extract the file is installed\.)\n.*?(Origin:|\.\.\.ignoring|\z)`), "$1\n$2"},
 	{regexp.MustCompile(`\b\d:\d\d:\d\d\.\d{6}\b`), "DELTA"},
 	{regexp.MustCompile(`\b1[789]\d{8}(?:\.\d+)?\b`), "EPOCH"},
@@ -102,7 +107,7 @@ func normal(v any) any {
 				continue
 			}
 			if text, ok := e.(string); ok && unit {
-				words := strings.Fields(normalText(text))
+				words := slices.DeleteFunc(strings.Fields(normalText(text)), agentUnit.MatchString)
 				slices.Sort(words)
 				out[k] = strings.Join(words, " ")
 				continue
@@ -110,7 +115,7 @@ func normal(v any) any {
 			if text, ok := e.(string); ok && k == "stdout" { // sudo ends its prompt with a newline
 				e = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
 			}
-			if volatileKeys[k] {
+			if volatileKeys[k] || k == "version" && v["attr_flags"] != nil { // of an inode
 				out[k] = fmt.Sprintf("<%T>", e)
 				continue
 			}

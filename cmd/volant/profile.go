@@ -300,7 +300,7 @@ func (p *profile) json(w io.Writer) {
 			"bytes", value.DictOf("sent", t.sent, "received", t.received)))
 	}
 	doc := value.DictOf("total", time.Since(began).Seconds(), "load", p.load.Seconds(), "compile", p.compile.Seconds(), "hosts", hosts, "tasks", tasks)
-	fmt.Fprintln(w, events.Dump(doc, -1, false))
+	fmt.Fprintln(w, strings.ToValidUTF8(events.Dump(doc, -1, false), "?"))
 }
 
 // secs is a duration for people.

@@ -190,7 +190,8 @@ func floatText(f float64) string {
 
 const hexDigits = "0123456789abcdef"
 
-// quote writes a JSON string that escapes only what must be.
+// quote writes a JSON string that escapes only what must be. What is no UTF-8
+// stays: a display replaces it, and says so.
 func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for i := 0; i < len(s); {
@@ -222,12 +223,8 @@ func quote(b *strings.Builder, s string) {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
-			b.WriteByte('?')
-		} else {
-			b.WriteString(s[i : i+n])
-		}
+		_, n := utf8.DecodeRuneInString(s[i:])
+		b.WriteString(s[i : i+n])
 		i += n
 	}
 	b.WriteByte('"')

@@ -2,6 +2,7 @@ package events
 
 import (
 	"io"
+	"strings"
 	"time"
 
 	"volant/controller/fault"
@@ -113,7 +114,7 @@ func (c *JSONL) line(event string, pairs ...any) {
 		d.Set("version", int64(JSONLVersion))
 	}
 	d.Update(value.DictOf(pairs...))
-	_, _ = io.WriteString(c.w, Dump(d, -1, false)+"\n")
+	_, _ = io.WriteString(c.w, strings.ToValidUTF8(Dump(d, -1, false), "?")+"\n")
 }
 
 func recap(s *Stats) *value.Dict {

@@ -208,8 +208,10 @@ func (x *exec) failedDict(err error) (Dict, error) {
 		res.Set("failed", true)
 		res.Set("msg", fault.Brief(cause(f)))
 	case errors.As(err, &late):
-		res.Set("timedout", value.DictOf("frame",
-			"Configure `DISPLAY_TRACEBACK` to see a traceback on timeout errors.", "period", int64(late.after/time.Second)))
+		const help = "Configure `DISPLAY_TRACEBACK` to see a traceback on timeout errors."
+		frame := value.NewTemplate(help, value.Pos{})
+		frame.Deprecated = &value.Deprecation{Msg: "The `timedout.frame` task result key is deprecated.", Help: help, Version: "2.23"}
+		res.Set("timedout", value.DictOf("frame", frame, "period", int64(late.after/time.Second)))
 	}
 	res.Set("failed", true)
 	res.Set("exception", unavailable)

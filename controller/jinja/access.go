@@ -13,7 +13,7 @@ import (
 func (c *Context) Read(v any) (any, error) {
 	switch x := v.(type) {
 	case *value.Template:
-		if !LooksTemplate(x.Text) || c.r.Vars == nil {
+		if x.Deprecated == nil && !LooksTemplate(x.Text) || c.r.Vars == nil {
 			return v, nil
 		}
 		r, err := c.r.Vars.Template(x)

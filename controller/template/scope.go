@@ -49,12 +49,17 @@ func (s *Scope) Resolve(name string) (any, bool, error) {
 		s.mark = true
 	}
 	if name == "play_hosts" {
-		d := fault.Deprecation{Version: "2.23"}
-		d.Msg, d.Help, d.Pos = "The `play_hosts` magic variable is deprecated.", "Use `ansible_play_batch` instead.", s.at
-		s.sink().Deprecated(d)
+		s.deprecated("The `play_hosts` magic variable is deprecated.", "Use `ansible_play_batch` instead.", "2.23")
 	}
 	v, err := s.Value(v)
 	return v, true, err
+}
+
+// deprecated says that what the template reads goes away.
+func (s *Scope) deprecated(msg, help, version string) {
+	d := fault.Deprecation{Version: version}
+	d.Msg, d.Help, d.Pos = msg, help, s.at
+	s.sink().Deprecated(d)
 }
 
 // Value makes a variable's raw value fit for an expression: a template is
@@ -75,6 +80,9 @@ func (s *Scope) Vault(v *value.Vault) (any, error) { return s.decrypt(v), nil }
 // Template implements jinja.Resolver: it renders a nested template once. Text
 // without template syntax comes back as it is.
 func (s *Scope) Template(t *value.Template) (any, error) {
+	if d := t.Deprecated; d != nil {
+		s.deprecated(d.Msg, d.Help, d.Version)
+	}
 	if !possiblyTemplate(t.Text) {
 		return t, nil
 	}

@@ -102,6 +102,14 @@ type Template struct {
 	// Program is where the template layer keeps what it compiled from Text,
 	// so that a template is parsed once however often it is read.
 	Program atomic.Value
+	// Deprecated, when set, is said whenever the text is read.
+	Deprecated *Deprecation
+}
+
+// Deprecation is what to say of a value that goes away.
+type Deprecation struct {
+	Msg, Help string
+	Version   string // of ansible-core that has it no more
 }
 
 // NewTemplate returns Text as operator-written text at pos.
