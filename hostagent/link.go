@@ -128,7 +128,7 @@ func (l *link) control(r *frame.Reader) bool {
 		}
 		switch m := m.(type) {
 		case *wire.Ping:
-			l.say(&wire.Pong{N: m.N})
+			l.say(&wire.Pong{N: m.N, Fill: m.Fill[:min(len(m.Fill), wire.MaxFill)]})
 		case *wire.Ack:
 			l.sess.journal.ack(m.ID)
 		case *wire.Cancel:

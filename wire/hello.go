@@ -48,14 +48,23 @@ const (
 	RefusedLease    RefusedCode = 4 // the enrolment ran out: renew it over SSH
 )
 
-// Ping asks for a Pong with the same number; it shows a link is alive.
+// Ping asks for a Pong with the same number and filling; it shows that a link is
+// alive, and, where the filling needs a whole datagram, that such pass both ways.
 type Ping struct {
-	N uint64 `cbor:"1,keyasint"`
+	N    uint64 `cbor:"1,keyasint"`
+	Fill []byte `cbor:"2,keyasint,omitempty"`
 }
+
+// Fill is more than any datagram holds; MaxFill is what a Pong repeats at most.
+const (
+	Fill    = 1536
+	MaxFill = 4096
+)
 
 // Pong answers Ping.
 type Pong struct {
-	N uint64 `cbor:"1,keyasint"`
+	N    uint64 `cbor:"1,keyasint"`
+	Fill []byte `cbor:"2,keyasint,omitempty"`
 }
 
 // Ended says that a cancelled sub-task is over and its processes are gone.

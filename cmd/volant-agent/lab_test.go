@@ -86,6 +86,7 @@ type relay struct {
 	front, back *net.UDPConn // the controller's side, the agent's side
 	cut         atomic.Bool  // nothing passes
 	mute        atomic.Bool  // nothing comes back from the agent
+	width       atomic.Int64 // bytes of the largest datagram that passes, 0: any
 	mu          sync.Mutex   // guards peer
 	peer        *net.UDPAddr
 	wg          sync.WaitGroup
@@ -112,7 +113,7 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 			r.mu.Lock()
 			r.peer = from
 			r.mu.Unlock()
-			if !r.cut.Load() {
+			if !r.cut.Load() && r.fits(n) {
 				_, _ = back.Write(buf[:n])
 			}
 		}
@@ -127,7 +128,7 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 			r.mu.Lock()
 			peer := r.peer
 			r.mu.Unlock()
-			if err == nil && peer != nil && !r.cut.Load() && !r.mute.Load() {
+			if err == nil && peer != nil && !r.cut.Load() && !r.mute.Load() && r.fits(n) {
 				_, _ = front.WriteToUDP(buf[:n], peer)
 			}
 		}
@@ -139,5 +140,7 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 	})
 	return r
 }
+
+func (r *relay) fits(n int) bool { w := r.width.Load(); return w == 0 || int64(n) <= w }
 
 func (r *relay) addr() string { return r.front.LocalAddr().String() }

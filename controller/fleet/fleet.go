@@ -76,6 +76,7 @@ type Fleet struct {
 	links     map[linkKey]*hostLink
 	endpoints map[string]*session.Endpoint // by network, udp4 and udp6
 	closed    bool
+	over      bool // Close waits for what was begun; nothing more begins
 	slow      bool // the warning about SSH was given
 	small     bool // the warning about socket buffers was given
 }
@@ -216,6 +217,9 @@ func (f *Fleet) Close() error {
 	}
 	bye.Wait()
 	f.cancel()
+	f.mu.Lock()
+	f.over = true
+	f.mu.Unlock()
 	f.wg.Wait()
 	for _, l := range links {
 		bye.Go(l.build.end)
@@ -230,6 +234,20 @@ func (f *Fleet) Close() error {
 	return errors.Join(errs...)
 }
 
+// errOver says that the fleet is closed.
+var errOver = errors.New("the run is over")
+
+// spawn runs do in a goroutine that Close waits for, unless it waits already.
+func (f *Fleet) spawn(do func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over {
+		return false
+	}
+	f.wg.Go(do)
+	return true
+}
+
 // endpoint is the process's socket for addresses of ip's family.
 func (f *Fleet) endpoint(ip net.IP) (*session.Endpoint, error) {
 	network := "udp6"
@@ -239,7 +257,7 @@ func (f *Fleet) endpoint(ip net.IP) (*session.Endpoint, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return nil, errors.New("the run is over")
+		return nil, errOver
 	}
 	if e := f.endpoints[network]; e != nil {
 		return e, nil

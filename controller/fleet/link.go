@@ -90,13 +90,16 @@ func (l *hostLink) get(ctx context.Context, since time.Time) (*live, error) {
 		again := l.last != nil
 		a := l.attempt
 		if a == nil {
-			a = &attempt{done: make(chan struct{})}
-			l.attempt = a
 			bound := time.Duration(0)
 			if again && !since.IsZero() {
 				bound = max(l.window-time.Since(since), callTimeout)
 			}
-			l.f.wg.Go(func() { l.try(a, n, bound) }) // ends with the attempt, bounded by f.ctx
+			a = &attempt{done: make(chan struct{})}
+			if !l.f.spawn(func() { l.try(a, n, bound) }) { // ends with the attempt, bounded by f.ctx
+				l.mu.Unlock()
+				return nil, &Unreachable{Host: l.name, Err: errOver}
+			}
+			l.attempt = a
 		}
 		l.mu.Unlock()
 		select {

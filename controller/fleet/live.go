@@ -46,6 +46,7 @@ type live struct {
 	packets  uint64        // received when last looked at
 	heard    time.Time     // when that number last grew
 	asked    time.Time     // when a Ping went that no Pong answered yet; zero: none is due
+	askedN   uint64        // its number
 	answered time.Time     // when the last Pong came, or sub-tasks began
 }
 
@@ -94,8 +95,9 @@ func (f *Fleet) goLive(ctx context.Context, conn session.Conn, still func() bool
 		f.cfg.Metrics.Skew(time.Since(time.Unix(0, h.Clock)))
 	}
 	f.cfg.Metrics.Links(1)
-	f.wg.Go(func() { lv.accept(conn.Context()) }) // ends with the connection
-	f.wg.Go(func() { lv.control(r) })             // ends with the control stream
+	if !f.spawn(func() { lv.accept(conn.Context()) }) || !f.spawn(func() { lv.control(r) }) { // end with the connection
+		return nil, errOver
+	}
 	return lv, nil
 }
 
@@ -256,7 +258,9 @@ func (lv *live) control(r *frame.Reader) {
 				close(lv.wasReset)
 				lv.wasReset = nil
 			}
-			lv.asked, lv.answered = time.Time{}, time.Now()
+			if m.N == lv.askedN { // not what somebody else asked, which may have fitted where this does not
+				lv.asked, lv.answered = time.Time{}, time.Now()
+			}
 			lv.mu.Unlock()
 		case *wire.Ended:
 			lv.mu.Lock()
@@ -324,8 +328,9 @@ func (lv *live) expectEnded(id wire.TaskID) <-chan struct{} {
 }
 
 // probe looks whether a link with sub-tasks under way is still heard of, and
-// whether what it sends arrives: where the path became narrower than it was,
-// small packets still pass while all that carry something are lost.
+// whether whole datagrams arrive, in both directions: where the path became
+// narrower than it was, small packets still pass, small answers among them, while
+// all that carry more are lost.
 func (lv *live) probe(now time.Time) {
 	if lv.active.Load() == 0 || lv.conn.Peer() == nil || !lv.alive() {
 		lv.mu.Lock()
@@ -342,8 +347,9 @@ func (lv *live) probe(now time.Time) {
 	due := lv.asked.IsZero() && (silent > silence*2/5 || now.Sub(lv.answered) > silence)
 	unanswered := !lv.asked.IsZero() && now.Sub(lv.asked) > 2*silence
 	if due {
-		lv.asked = now
+		lv.asked, lv.askedN = now, uint64(now.UnixNano())
 	}
+	asked := lv.askedN
 	lv.mu.Unlock()
 	switch {
 	case silent > silence:
@@ -353,9 +359,9 @@ func (lv *live) probe(now time.Time) {
 		lv.f.log.Info("Link passes packets but nothing in them, dialling again", "remote", lv.conn.RemoteAddr())
 		_ = lv.conn.Close(session.CodeSilent, "what is sent does not arrive")
 	case due:
-		lv.f.wg.Go(func() { // ends when written, or with the connection
+		lv.f.spawn(func() { // ends when written, or with the connection
 			lv.expect() // never stopped: it looks once
-			lv.say(&wire.Ping{N: uint64(now.UnixNano())})
+			lv.say(&wire.Ping{N: asked, Fill: make([]byte, wire.Fill)})
 		})
 	}
 }

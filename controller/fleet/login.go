@@ -175,11 +175,14 @@ func (f *Fleet) tunnel(ctx context.Context, rw io.ReadWriteCloser, agent ed25519
 		_ = e.Close()
 		return nil, err
 	}
-	f.wg.Go(func() { // ends with the connection
+	if !f.spawn(func() { // ends with the connection
 		<-conn.Context().Done()
 		time.Sleep(closeGrace) // for the last packet, which says why
 		_ = e.Close()
-	})
+	}) {
+		_ = e.Close()
+		return nil, errOver
+	}
 	return lv, nil
 }
 

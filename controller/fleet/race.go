@@ -23,17 +23,22 @@ func (d *dialer) race(ctx context.Context, first func(ctx context.Context, began
 	defer stop2()
 	began := make(chan struct{})
 	ends1, ends2 := make(chan end, 1), make(chan end, 1)
-	d.f.wg.Go(func() { // ends with its context at the latest
+	if !d.f.spawn(func() { // ends with its context at the latest
 		lv, err := first(ctx1, sync.OnceFunc(func() { close(began) }))
 		ends1 <- end{lv, err}
-	})
+	}) {
+		return nil, errOver
+	}
 	// reap closes what came second.
 	reap := func(c chan end) {
-		d.f.wg.Go(func() { // ends with the attempt that was just cancelled
+		wait := func() { // ends with the attempt that was just cancelled
 			if e := <-c; e.lv != nil {
 				_ = e.lv.conn.Close(session.CodeReconnect, "another way was faster")
 			}
-		})
+		}
+		if !d.f.spawn(wait) {
+			wait()
+		}
 	}
 	var e1 end
 	select {
@@ -48,10 +53,12 @@ func (d *dialer) race(ctx context.Context, first func(ctx context.Context, began
 		return e1.lv, e1.err
 	case <-timer.C:
 	}
-	d.f.wg.Go(func() { // ends with its context at the latest
+	if !d.f.spawn(func() { // ends with its context at the latest
 		lv, err := second(ctx2)
 		ends2 <- end{lv, err}
-	})
+	}) {
+		ends2 <- end{nil, errOver}
+	}
 	select {
 	case e1 = <-ends1:
 		if e1.err == nil {
