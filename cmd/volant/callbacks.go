@@ -56,6 +56,14 @@ func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions
 	case "volant.jsonl":
 		bus.Add(events.NewJSONL(j.stdout))
 	default:
+		c, err := j.notifier(name) // one that writes elsewhere alone
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			bus.Add(c)
+			break
+		}
 		e := &fault.Error{Msg: fmt.Sprintf("Could not load %s callback plugin.", value.Repr(stdout))}
 		if j.callbackFile(stdout, opt) != "" {
 			e.Help = "It is written in Python, and such callbacks are not loaded. There are: " + strings.Join(callbacks, ", ") + "."

@@ -41,6 +41,8 @@ func TestCallbacksInPython(t *testing.T) {
 		{env: map[string]string{"ANSIBLE_CALLBACKS_ENABLED": "nowhere"}, want: "Skipping callback plugin 'nowhere', unable to load", not: "'nowhere'" + notLoaded},
 		{env: map[string]string{"ANSIBLE_STDOUT_CALLBACK": "ns.coll.inside"}, want: "such callbacks are not loaded. There are: default, ", wantFailed: true},
 		{env: map[string]string{"ANSIBLE_STDOUT_CALLBACK": "shows"}, want: "such callbacks are not loaded. There are: default, ", wantFailed: true},
+		{env: map[string]string{"ANSIBLE_STDOUT_CALLBACK": "tree", "ANSIBLE_CALLBACK_TREE_DIR": filepath.Join(dir, "tree")}, not: "Could not load"},
+		{env: map[string]string{"ANSIBLE_STDOUT_CALLBACK": "junit", "JUNIT_OUTPUT_DIR": filepath.Join(dir, "junit")}, not: "Could not load"},
 		{env: map[string]string{"ANSIBLE_STDOUT_CALLBACK": "nowhere"}, want: "Could not load 'nowhere' callback plugin.", not: "There are", wantFailed: true},
 	} {
 		env := map[string]string{"HOME": dir, "XDG_CACHE_HOME": dir, "XDG_STATE_HOME": dir, "ANSIBLE_COLLECTIONS_PATH": filepath.Join(dir, "c")}

@@ -50,6 +50,8 @@ type process struct {
 	given   []string // spellings of the options
 	// optional says that the arguments may be left out, whatever the grammar says.
 	optional bool
+	// said shows what is said as the configuration wants it; nil before it is known.
+	said *events.Display
 	// tty opens the terminal that the process belongs to; nil for none.
 	tty    func() (*os.File, error)
 	secret *passwords                // made by asking
@@ -254,8 +256,11 @@ func codeAfter(code int, err error) int {
 }
 
 func (p *process) show(err error) {
-	d := events.NewDisplay(p.stdout, p.stderr, nil)
-	d.Color = p.color
+	d := p.said
+	if d == nil {
+		d = events.NewDisplay(p.stdout, p.stderr, nil)
+		d.Color = p.color
+	}
 	d.Error(err, true)
 }
 

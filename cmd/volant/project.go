@@ -58,7 +58,7 @@ func configure(p *process, verbose int) (*project, error) {
 	d.VerboseErr = cfg.Bool("VERBOSE_TO_STDERR")
 	d.Debugging = cfg.Bool("DEFAULT_DEBUG")
 	d.Colors = colors(cfg)
-	j.display = d
+	j.display, p.said = d, d
 	j.oldOnes()
 	return j, nil
 }

@@ -71,6 +71,9 @@ func (t *prompter) ask(ctx context.Context, text string, echo bool, seconds int)
 }
 
 func (t *prompter) line(ctx context.Context, text string, echo bool, seconds int) (string, error) {
+	if !echo && seconds <= 0 { // which knows the end of what is typed
+		return unseen(ctx, t.in, t.out, text)
+	}
 	fmt.Fprint(t.out, text)
 	before, _ := term.GetState(int(t.in.Fd()))
 	restore := func() {

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -105,5 +108,48 @@ func TestOneQuestionAtATime(t *testing.T) {
 	}
 	if prompt.busy() {
 		t.Error("a question is still on the terminal")
+	}
+}
+
+// TestEndOfWhatIsTyped: whoever ends the input answers nothing, seen or not.
+func TestEndOfWhatIsTyped(t *testing.T) {
+	near, far := pty(t)
+	prompt := &prompter{in: far, out: far, lines: bufio.NewReader(far)}
+	for text, echo := range map[string]bool{"seen: ": true, "unseen: ": false} {
+		got := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		go func() { // ends with the input, or with ctx
+			_, err := prompt.ask(ctx, text, echo, 0)
+			got <- err
+		}()
+		onTerminal(t, near, text)
+		if _, err := near.WriteString("\x04"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; !errors.Is(err, io.EOF) {
+			t.Errorf("%q ends with %v", text, err)
+		}
+		cancel()
+	}
+}
+
+// TestErrorsAsConfigured: the error that ends a command has the colours and the
+// log of everything else.
+func TestErrorsAsConfigured(t *testing.T) {
+	for setting, want := range map[string]string{"0": "\x1b[0;31m[ERROR]: the playbook: nosuch.yml could not be found\x1b[0m\n", "1": "[ERROR]: the playbook: nosuch.yml could not be found\n"} {
+		dir := t.TempDir()
+		var errs bytes.Buffer
+		p := &process{name: "ansible-playbook", command: "playbook", find: find, stdout: &bytes.Buffer{}, stderr: &errs, dir: dir, home: dir, color: true,
+			getenv: func(n string) (string, bool) {
+				v, ok := map[string]string{"ANSIBLE_NOCOLOR": setting, "ANSIBLE_LOG_PATH": filepath.Join(dir, "log")}[n]
+				return v, ok
+			}}
+		p.code(t.Context(), playbookMain(t.Context(), p, []string{"nosuch.yml"}))
+		if errs.String() != want {
+			t.Errorf("shown %q, want %q", errs.String(), want)
+		}
+		if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || !bytes.Contains(log, []byte("could not be found")) {
+			t.Errorf("logged %q, %v", log, err)
+		}
 	}
 }

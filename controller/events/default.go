@@ -59,7 +59,11 @@ func (c *Default) Event(e Event) {
 		c.taskStart(e.Task)
 	case HostStart:
 		if c.opt.ShowPerHostStart {
-			c.d.Print(fmt.Sprintf(" [started TASK: %s on %s]", e.Task.Name, e.Host), "ok")
+			kind := "TASK"
+			if e.Task.Handler {
+				kind = "HANDLER"
+			}
+			c.d.Print(fmt.Sprintf(" [started %s: %s on %s]", kind, e.Task.Name, e.Host), "ok")
 		}
 	case Item:
 		c.item(e)

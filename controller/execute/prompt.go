@@ -2,7 +2,9 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"volant/controller/events"
 	"volant/controller/playbook"
@@ -75,7 +77,9 @@ func (r *Runner) prompt(ctx context.Context, name string, d *value.Dict) (any, e
 	var answer any
 	if r.opt.Prompt == nil {
 		r.opt.Display.Note("Not prompting as we are not in interactive mode")
-	} else if answer, err = r.question(ctx, q); err != nil {
+	} else if answer, err = r.question(ctx, q); errors.Is(err, io.EOF) {
+		return nil, ErrNoLine
+	} else if err != nil {
 		return nil, err
 	}
 	if !value.Truth(answer) && q.def != nil {

@@ -2,6 +2,8 @@ package execute_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -156,5 +158,16 @@ func TestPlayHostsIsDeprecated(t *testing.T) {
 		"Origin: DIR/site.yml:4:14\n"
 	if strings.Count(out, want) != 1 || !strings.Contains(out, "Use `ansible_play_batch` instead.\n") {
 		t.Errorf("shown:\n%s", out)
+	}
+}
+
+// TestPromptEnds: a question that nobody answers any more ends the run.
+func TestPromptEnds(t *testing.T) {
+	src := "- hosts: all\n  gather_facts: false\n  vars_prompt: [{name: a, default: x}]\n  tasks: [{debug: {var: a}}]\n"
+	_, out, err := run(t.Context(), t, "h1\n", src, &scripted{}, func(o *execute.Options) {
+		o.Prompt = func(context.Context, string, bool, int) (string, error) { return "", io.EOF }
+	})
+	if !errors.Is(err, execute.ErrNoLine) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -65,7 +65,7 @@ func (c *JSONFiles) Get(host string) *value.Dict {
 	}
 	v, err := decodeFacts(b)
 	if err != nil {
-		fault.Warn(c.Sink, "error in 'jsonfile' cache plugin while trying to read %s : %s. Most likely a corrupt file, so erasing and failing.", path, err)
+		fault.Warn(c.Sink, "error in 'jsonfile' cache plugin while trying to read %s : b%s. Most likely a corrupt file, so erasing and failing.", path, value.Repr(err.Error()))
 		_ = os.Remove(path)
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
 	"volant/controller/fault"
 	"volant/controller/source"
@@ -102,6 +103,18 @@ func (f *Files) options(file string, redacted bool) Options {
 	return o
 }
 
+// text is Read for what is to be text: that it is none is said.
+func (f *Files) text(path string) (data []byte, encrypted bool, err error) {
+	data, encrypted, err = f.Read(path)
+	if err == nil && f.Sink != nil && !utf8.Valid(data) {
+		f.Sink.Deprecated(fault.Deprecation{Version: "2.23", Error: fault.Error{
+			Msg:  "File " + value.Repr(path) + " could not be decoded as 'utf-8'. Invalid content has been escaped.",
+			Help: "This file must be UTF-8 encoded.",
+		}})
+	}
+	return data, encrypted, err
+}
+
 // LoadFile reads and parses a file the operator wrote: its strings are
 // trusted. encrypted says that its values must not be shown.
 func (f *Files) LoadFile(path string) (v any, encrypted bool, err error) {
@@ -111,7 +124,7 @@ func (f *Files) LoadFile(path string) (v any, encrypted bool, err error) {
 	if ok {
 		return l.v, l.encrypted, l.err
 	}
-	data, encrypted, err := f.Read(path)
+	data, encrypted, err := f.text(path)
 	if err == nil {
 		v, err = Load(data, f.options(path, encrypted))
 	}
@@ -139,7 +152,7 @@ func (f *Files) LoadString(text, file string) (any, error) {
 
 // LoadFresh is LoadFile without what was kept: the result is the caller's own.
 func (f *Files) LoadFresh(path string) (any, error) {
-	data, encrypted, err := f.Read(path)
+	data, encrypted, err := f.text(path)
 	if err != nil {
 		return nil, err
 	}
