@@ -160,7 +160,8 @@ func (g *gen) expr(kind string, depth int) string {
 		case 19:
 			return f("(%s if %s else %s)", e("list"), e("bool"), e("list"))
 		case 20:
-			return f("%s | %s(%s)", g.paren(e("list")), g.pick("difference", "intersect"), e("list"))
+			// What these give is in no order that lasts.
+			return f("%s | %s(%s) | map('string') | sort", g.paren(e("list")), g.pick("difference", "intersect"), e("list"))
 		default:
 			return g.leaf("list")
 		}
