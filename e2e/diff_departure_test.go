@@ -37,8 +37,8 @@ var departures = []struct {
 		"a tree is copied in the order of its names; the reference follows the order of the directory, here until the first file that fails",
 	},
 	{
-		regexp.MustCompile(`^work / jobs / first / `),
-		regexp.MustCompile(`^(/t03/(ansible_job_id|async_result|child_pid|finished|msg|results_file|started|std(out|err)(_lines)?): |\[ERROR\]: Task failed: (Module failed: Timeout exceeded|Action failed: async task did not complete within the requested time - 1s)$)`),
+		regexp.MustCompile(`^(work / jobs / first / |plays / async status / first$)`),
+		regexp.MustCompile(`^(/t0[39]/(ansible_job_id|async_result|child_pid|finished|msg|results_file|started|std(out|err)(_lines)?): |\[ERROR\]: Task failed: (Module failed: Timeout exceeded|Action failed: async task did not complete within the requested time - 1s)$)`),
 		"a background task that is polled until its limit did not complete in time; with ansible-core that is a race with the job's own end",
 	},
 	{
