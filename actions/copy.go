@@ -77,7 +77,7 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 	case err == nil && info.IsDir():
 		return c.copyTree(ctx, strings.TrimSuffix(found, "/"), strings.HasSuffix(src, "/"))
 	case err == nil && info.Size() >= longToHash:
-		return c.copySource(ctx, ahead(open), path.Base(found))
+		return c.copySource(ctx, ahead(ctx, open), path.Base(found))
 	}
 	source, err := open()
 	if err != nil {
@@ -95,9 +95,9 @@ type opener func() (Source, error)
 
 func opened(s Source) opener { return func() (Source, error) { return s, nil } }
 
-// ahead begins to open now; what it returns waits for that to end, which it
-// does with the file.
-func ahead(open opener) opener {
+// ahead begins to open now; what it returns waits for that, but no longer than
+// the task has time. The reading itself ends with the file.
+func ahead(ctx context.Context, open opener) opener {
 	type result struct {
 		src Source
 		err error
@@ -108,8 +108,12 @@ func ahead(open opener) opener {
 		done <- result{src, err}
 	}()
 	return sync.OnceValues(func() (Source, error) {
-		r := <-done
-		return r.src, r.err
+		select {
+		case r := <-done:
+			return r.src, r.err
+		case <-ctx.Done():
+			return Source{}, ctx.Err()
+		}
 	})
 }
 

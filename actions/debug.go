@@ -30,9 +30,14 @@ func debug(_ context.Context, r *Run) (Result, error) {
 		}
 	}
 	res := value.NewDict(4)
-	verbosity, ok := args.Lookup("verbosity").(int64)
-	if n, isBig := args.Lookup("verbosity").(*big.Int); !ok && isBig && n.Sign() > 0 {
-		verbosity = math.MaxInt64
+	var verbosity int64
+	switch n := args.Lookup("verbosity").(type) {
+	case int64:
+		verbosity = n
+	case *big.Int:
+		if n.Sign() > 0 {
+			verbosity = math.MaxInt64
+		}
 	}
 	if verbosity > int64(r.Verbosity) {
 		res.Set("skipped_reason", "Verbosity threshold not met.")
