@@ -69,12 +69,8 @@ func (j *project) adhoc(ctx context.Context, opt *adhocOptions) error {
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
 	}
-	bad := j.variables(opt.ExtraVars) // said after what is wrong with the inventory
-	if err := j.load(ctx, opt.Inventory, j.playbookDir(opt.PlaybookDir), opt.FlushCache); err != nil {
+	if err := j.gather(ctx, opt.ExtraVars, opt.Inventory, j.playbookDir(opt.PlaybookDir), opt.FlushCache); err != nil {
 		return err
-	}
-	if bad != nil {
-		return bad
 	}
 	limit := opt.Limit
 	if err := j.limit(limit, opt.Pattern); err != nil {

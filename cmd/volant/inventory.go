@@ -57,13 +57,9 @@ func inventoryMain(ctx context.Context, p *process, args []string) error {
 	if err := j.secrets(ctx, opt.vaultOptions); err != nil {
 		return err
 	}
-	bad := j.variables(opt.ExtraVars) // said after what is wrong with the inventory
 	dir := j.playbookDir(opt.PlaybookDir)
-	if err := j.load(ctx, opt.Inventory, dir, opt.FlushCache); err != nil {
+	if err := j.gather(ctx, opt.ExtraVars, opt.Inventory, dir, opt.FlushCache); err != nil {
 		return err
-	}
-	if bad != nil {
-		return bad
 	}
 	basedir := cmp.Or(dir, j.dir)
 	r := &inventoryReport{

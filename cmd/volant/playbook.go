@@ -137,7 +137,6 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	if k.w != nil || !opt.listing() && j.config.Int("VOLANT_KEEP_RUNS") > 0 {
 		j.files.Seen = k.seen
 	}
-	bad := j.variables(opt.ExtraVars) // said after what is wrong with the inventory
 	dirs := j.playbookDirs(opt.Playbook)
 	u, err := j.core(opt.ModulePath, dirs...)
 	if err != nil {
@@ -151,11 +150,8 @@ func (j *project) playbooks(ctx context.Context, opt *playbookOptions, k *keeper
 	for _, d := range dirs {
 		names.AddDir(d)
 	}
-	if err := j.load(ctx, opt.Inventory, "", opt.FlushCache); err != nil {
+	if err := j.gather(ctx, opt.ExtraVars, opt.Inventory, "", opt.FlushCache); err != nil {
 		return err
-	}
-	if bad != nil {
-		return bad
 	}
 	if err := j.limit(opt.Limit, "all"); err != nil {
 		return err

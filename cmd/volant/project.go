@@ -204,6 +204,16 @@ func (j *project) absolute(path string) string {
 	return filepath.Clean(path)
 }
 
+// gather reads the variables of -e and the inventory; what is wrong with the
+// variables is said after what is wrong with the inventory.
+func (j *project) gather(ctx context.Context, extra, sources []string, playbookDir string, fresh bool) error {
+	bad := j.variables(extra)
+	if err := j.load(ctx, sources, playbookDir, fresh); err != nil {
+		return err
+	}
+	return bad
+}
+
 // load reads the inventory. playbookDir, where there is one, may hold inventory
 // plugins; fresh has those read again what they keep.
 func (j *project) load(ctx context.Context, sources []string, playbookDir string, fresh bool) error {

@@ -3,6 +3,7 @@ package execute
 import (
 	"crypto/sha1" //nolint:gosec // what the reference's modules compare
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -115,11 +116,10 @@ func feed(r io.Reader, size int64, a, b io.Writer) (n int64, err error) {
 			pieces <- p[:m]
 			_, _ = a.Write(p[:m])
 		}
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return n, nil
-		default:
+		}
+		if err != nil {
 			return n, err
 		}
 	}
