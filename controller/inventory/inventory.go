@@ -364,6 +364,7 @@ func (inv *Inventory) setVariable(entity string, key, v any, pos value.Pos) erro
 	if ok {
 		key = name
 	}
+	v = own(v)
 	if g == nil {
 		setVar(h.Vars, key, v, pos, inv.merge)
 		return nil

@@ -115,6 +115,23 @@ func TestIni(t *testing.T) {
 	}
 }
 
+// TestAliasesAreWrittenOut: each variable of a host or group has a value of its
+// own, and so has each place in it.
+func TestAliasesAreWrittenOut(t *testing.T) {
+	inv, _, _ := load(t, map[string]string{"hosts.yml": "all:\n  hosts:\n    h[1:2]:\n      k: {p: &x [1], q: *x}\n      m: *x\n"}, "hosts.yml")
+	seen := map[any]bool{}
+	for _, h := range []string{"h1", "h2"} {
+		vars := inv.hosts[h].Vars
+		k, _ := vars.Lookup("k").(*value.Dict)
+		for _, v := range []any{k, k.Lookup("p"), k.Lookup("q"), vars.Lookup("m")} {
+			if v == nil || seen[v] {
+				t.Errorf("%s: %v stands elsewhere too", h, v)
+			}
+			seen[v] = true
+		}
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	inv, _, dir := load(t, map[string]string{"hosts": sample, "lim": "w1\nd1\n"}, "hosts")
 	for pattern, want := range map[string]string{

@@ -215,14 +215,11 @@ func (inv *Inventory) populate(hosts []string, vars any, group string, port int)
 	if !ok {
 		return fault.New(fault.Parser, value.Pos{}, "Invalid data from file, expected dictionary and got:\n\n%s", value.Str(vars))
 	}
-	for i, h := range hosts {
+	for _, h := range hosts {
 		if err := inv.addHost(h, group, port); err != nil {
 			return err
 		}
 		for k, v := range d.All() {
-			if i > 0 {
-				v = own(v)
-			}
 			if err := inv.setVariable(h, k, v, d.KeyPos(value.Str(k))); err != nil {
 				return err
 			}
@@ -231,8 +228,9 @@ func (inv *Inventory) populate(hosts []string, vars any, group string, port int)
 	return nil
 }
 
-// own is a copy of what a host of a range is given: what is the same for a group
-// is one value, what hosts have is one for each.
+// own is a copy in which nothing stands twice, as every variable of a host or
+// group has its own: aliases of the source are written out. (value.Copy keeps
+// them.) The loader bounds what that comes to.
 func own(v any) any {
 	switch v := v.(type) {
 	case *value.Dict:

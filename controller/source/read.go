@@ -3,6 +3,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -19,11 +20,12 @@ func Read(done <-chan struct{}, path string, limit int64) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		st, err := f.Stat()
-		if err == nil && st.Mode().IsRegular() && st.Size() < limit {
-			return readRegular(f, st.Size(), limit)
+		var b bytes.Buffer
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && st.Size() < limit {
+			b.Grow(int(st.Size()) + bytes.MinRead) // only a hint: files of /proc say 0
 		}
-		return io.ReadAll(io.LimitReader(f, limit+1))
+		_, err = b.ReadFrom(io.LimitReader(f, limit+1))
+		return b.Bytes(), err
 	}
 	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() || st.IsDir() {
 		return read()
@@ -43,24 +45,4 @@ func Read(done <-chan struct{}, path string, limit int64) ([]byte, error) {
 	case <-done:
 		return nil, &os.PathError{Op: "read", Path: path, Err: context.Canceled}
 	}
-}
-
-// readRegular reads a file of about size bytes without growing its buffer step
-// by step. The size is a hint: files of /proc say 0, others grow meanwhile.
-func readRegular(f *os.File, size, limit int64) ([]byte, error) {
-	data := make([]byte, 0, size+512)
-	for int64(len(data)) <= limit {
-		n, err := f.Read(data[len(data):min(int64(cap(data)), limit+1)])
-		data = data[:len(data)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return data, err
-		}
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-	}
-	return data, nil
 }
