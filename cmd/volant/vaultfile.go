@@ -56,8 +56,7 @@ func (r *vaultRun) read(name, shown string) ([]byte, error) {
 func pythonError(err error, path string) string {
 	var no syscall.Errno
 	if errors.As(err, &no) {
-		text := no.Error()
-		return fmt.Sprintf("[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
+		return value.Errno(no) + ": " + value.Repr(path)
 	}
 	return err.Error()
 }

@@ -136,8 +136,7 @@ func commandLine(path string, args []string) string {
 func startError(err error, path string) error {
 	var no unix.Errno
 	if errors.As(err, &no) {
-		text := no.Error()
-		return fmt.Errorf("[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
+		return errors.New(value.Errno(no) + ": " + value.Repr(path))
 	}
 	return err
 }

@@ -198,12 +198,10 @@ func urlError(u string, err error) error {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return failf("timed out")
 	case errors.As(err, &code):
-		text := code.Error()
-		text = fmt.Sprintf("[Errno %d] %s%s", int(code), strings.ToUpper(text[:1]), text[1:])
 		if dialing {
-			return urlFailure(u, text)
+			return urlFailure(u, value.Errno(code))
 		}
-		return failf("%s", text)
+		return failf("%s", value.Errno(code))
 	case errors.Is(err, io.EOF):
 		return failf("Remote end closed connection without response")
 	}

@@ -130,7 +130,7 @@ func (s *Scope) readFile(path string) ([]byte, error) {
 		return data, nil
 	}
 	if s.e.opt.Vault == nil {
-		return nil, failf("Attempting to decrypt but no vault secrets found.")
+		return nil, failf("%s", vault.NoSecrets)
 	}
 	return s.e.opt.Vault.Decrypt(data, path)
 }

@@ -254,9 +254,7 @@ func osError(err error, path string) error {
 	if no == 0 {
 		return value.Raise("OSError", "%s", err.Error())
 	}
-	msg := no.Error()
-	msg = strings.ToUpper(msg[:1]) + msg[1:]
-	return value.Raise("OSError", "[Errno %d] %s: %s", int(no), msg, value.Repr(path))
+	return value.Raise("OSError", "%s: %s", value.Errno(no), value.Repr(path))
 }
 
 // contains is Python's `in` for text.

@@ -76,14 +76,18 @@ func typed(v any) any {
 			}
 			return v
 		}
-		key := map[bool]string{true: "value"}[strings.HasPrefix(kind, "_AnsibleTagged")]
+		key := "value"
 		switch kind {
 		case "AnsibleSerializableDate", "AnsibleSerializableTime", "AnsibleSerializableDateTime":
 			key = "iso8601"
 		case "EncryptedString":
 			key = "ciphertext"
+		default:
+			if !strings.HasPrefix(kind, "_AnsibleTagged") {
+				return v
+			}
 		}
-		if inner, ok := v.Get(key); ok && key != "" {
+		if inner, ok := v.Get(key); ok {
 			return typed(inner)
 		}
 	case *value.List:

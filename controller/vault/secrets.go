@@ -246,8 +246,8 @@ func startError(err error, path string) string {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		var no syscall.Errno
-		if text := pe.Err.Error(); errors.As(err, &no) && text != "" {
-			return fmt.Sprintf("[Errno %d] %s: '%s'", int(no), strings.ToUpper(text[:1])+text[1:], path)
+		if errors.As(pe.Err, &no) {
+			return value.Errno(no) + ": '" + path + "'"
 		}
 	}
 	return err.Error()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 	"syscall"
 	"unicode/utf8"
@@ -90,8 +89,7 @@ func osError(err error, path string) error {
 	if !errors.As(pe.Err, &code) {
 		return err
 	}
-	text := code.Error()
-	return fmt.Errorf("[Errno %d] %s: %s", int(code), strings.ToUpper(text[:1])+text[1:], value.Repr(path))
+	return errors.New(value.Errno(code) + ": " + value.Repr(path))
 }
 
 // Options are the options with which a file of the operator is read.

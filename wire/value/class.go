@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"syscall"
 )
 
 // taggedModule is where ansible-core has the classes of values that know where
@@ -29,6 +30,16 @@ func TaggedClass(v any) string {
 		name = taggedModule + name
 	}
 	return "<class '" + name + "'>"
+}
+
+// Errno is Python's text of an operating system's error, "[Errno 2] No such file
+// or directory": Go's begins in lower case.
+func Errno(no syscall.Errno) string {
+	text := no.Error()
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return fmt.Sprintf("[Errno %d] %s", int(no), text)
 }
 
 // EscapeRune is how Python names a character in an error of a codec.
