@@ -84,17 +84,19 @@ func wantsTerminal(ctx context.Context, cfg Config, p Params, pl *plan, e *Error
 	if pl.method != "sudo" || plain(cfg.Env) {
 		return false
 	}
-	w, err := start(ctx, english(cfg), p, pl)
-	if err == nil { // it was a passing trouble; the next task will see
-		_ = w.Close()
-	}
+	err := again(ctx, cfg, p, pl)
 	return errors.As(err, &e) && strings.Contains(e.Stderr, words)
 }
 
-// english is cfg with programs that speak so.
-func english(cfg Config) Config {
+// again asks once more, for an answer in English; nil where it was a passing
+// trouble, which the next task will see.
+func again(ctx context.Context, cfg Config, p Params, pl *plan) error {
 	cfg.Env = append(slices.Clone(cfg.Env), "LC_ALL=C", "LANGUAGE=C")
-	return cfg
+	w, err := start(ctx, cfg, p, pl)
+	if err == nil {
+		_ = w.Close()
+	}
+	return err
 }
 
 // plain tells whether programs speak English in this environment.
@@ -111,14 +113,9 @@ func plain(env []string) bool {
 // inEnglish asks once more why there is no way to become the user without a
 // password, in words that can be recognized. It returns what e is then.
 func inEnglish(ctx context.Context, cfg Config, p Params, pl *plan, e *Error) error {
-	w, err := start(ctx, english(cfg), p, pl)
-	if err == nil { // it was a passing trouble; the next task will see
-		_ = w.Close()
-		return e
-	}
-	var again *Error
-	if errors.As(err, &again) && !again.Exited && !again.Timeout {
-		return again
+	var said *Error
+	if errors.As(again(ctx, cfg, p, pl), &said) && !said.Exited && !said.Timeout {
+		return said
 	}
 	return e
 }
