@@ -68,8 +68,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 		return fault(wire.FaultInternal, false, err)
 	}
 	staged := time.Since(begin)
-	stop := t.started(0)
-	defer stop()
+	t.started(0)
 
 	if task.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -38,16 +38,6 @@ const (
 	recDamaged   recordKind = 7 // something before it could not be read
 )
 
-// record is the body of every journal record. A record on disk is its length
-// (4 bytes), CRC-32C (4 bytes, of kind and body), kind (1 byte) and body.
-type record struct {
-	ID      wire.TaskID `cbor:"1,keyasint"`
-	PID     int         `cbor:"2,keyasint,omitempty"` // process or process group
-	Start   string      `cbor:"3,keyasint,omitempty"` // its start time
-	Sealed  []byte      `cbor:"4,keyasint,omitempty"` // encoded outcome, sealed with the session key
-	Version int         `cbor:"5,keyasint,omitempty"` // header only
-}
-
 // entry is what the journal knows of one sub-task.
 type entry struct {
 	state wire.TaskState
@@ -232,7 +222,7 @@ func recordSum(k recordKind, body []byte) uint32 {
 }
 
 func encodeRecord(b []byte, k recordKind, r record) ([]byte, error) {
-	body, err := frame.Marshal(r)
+	body, err := frame.Marshal(&r)
 	if err != nil {
 		return b, fmt.Errorf("encoding a journal record: %w", err)
 	}

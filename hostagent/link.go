@@ -31,6 +31,7 @@ type link struct {
 	waiting int        // slots that pull
 	open    int        // slots
 	drain   bool
+	allowed time.Time // when the controller was last seen to be served
 	slots   sync.WaitGroup
 }
 

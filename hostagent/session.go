@@ -209,8 +209,9 @@ func (s *agentSession) run(t *talk, task *wire.Task, watch context.Context) ([]b
 		forked: func(group int) { s.journal.forked(task.ID, group) },
 	}
 	var out *wire.Outcome
+	var body []byte // its encoding, where a worker made it
 	if task.Become != nil {
-		out = s.agent.workers.execute(ctx, s, t, task, h)
+		out, body = s.agent.workers.execute(ctx, s, t, task, h)
 	} else {
 		out = s.exec.execute(ctx, t, task, h)
 	}
@@ -221,8 +222,7 @@ func (s *agentSession) run(t *talk, task *wire.Task, watch context.Context) ([]b
 		s.journal.withdraw(task.ID)
 		return nil, errWithdrawn
 	}
-	body, err := s.encode(out)
-	if err != nil {
+	if body, err = s.encode(out, body); err != nil {
 		out = fault(wire.FaultInternal, true, fmt.Errorf("encoding the result: %w", err))
 		if body, err = frame.Marshal(out); err != nil {
 			return nil, err
@@ -232,10 +232,13 @@ func (s *agentSession) run(t *talk, task *wire.Task, watch context.Context) ([]b
 	return body, nil
 }
 
-func (s *agentSession) encode(out *wire.Outcome) ([]byte, error) {
-	body, err := frame.Marshal(out)
-	if err != nil {
-		return nil, err
+// encode returns the encoding of out, which is body unless that is nil; or of the
+// fault that there is too much of it.
+func (s *agentSession) encode(out *wire.Outcome, body []byte) (_ []byte, err error) {
+	if body == nil {
+		if body, err = frame.Marshal(out); err != nil {
+			return nil, err
+		}
 	}
 	limit := s.agent.maxResult(s)
 	if uint64(len(body)) > limit {

@@ -23,18 +23,26 @@ import (
 var errWithdrawn = errors.New("the link was lost before the sub-task began")
 
 // startedDelay is how long Started may wait for the Result to travel with it.
-const startedDelay = 2 * time.Millisecond
+// Nobody waits for Started; that anything comes is missed after a quarter second.
+const startedDelay = 20 * time.Millisecond
 
 // talk is the agent's end of one sub-task's conversation: over a slot, or in a
 // worker over its pipe.
 type talk struct {
 	next func() (wire.Message, error) // what the other side sends; one reader at a time
+	// task is the encoding of the sub-task as it came; gone once next is called.
+	task []byte
 
 	mu sync.Mutex // guards w and err
 	w  *frame.Writer
 	// err is the first failure to write. The sub-task goes on: its result
 	// waits in the journal.
 	err error
+	// waits: something was put and is to be sent in a while by late, which is left
+	// as it is when that happens before, as it does for most sub-tasks: to set a
+	// timer for each of them wakes a thread each time.
+	waits time.Time
+	late  *time.Timer // nil: not set
 
 	speech *speech // output of the module while it runs; nil: nobody listens
 }
@@ -98,13 +106,30 @@ func (t *talk) sendLocked(ms ...wire.Message) error {
 }
 
 // started says Started, together with the Result when that comes at once.
-func (t *talk) started(group int) (stop func() bool) {
+func (t *talk) started(group int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
 		t.err = t.w.Put(&wire.Started{Group: int64(group)})
 	}
-	return time.AfterFunc(startedDelay, t.flush).Stop
+	t.waits = time.Now()
+	if t.late == nil {
+		t.late = time.AfterFunc(startedDelay, t.flushLate)
+	}
+}
+
+// flushLate sends what has waited long enough. It is late's.
+func (t *talk) flushLate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if rest := startedDelay - time.Since(t.waits); t.err == nil && t.w.Buffered() > 0 && rest > 0 {
+		t.late.Reset(rest)
+		return
+	}
+	t.late = nil
+	if t.err == nil {
+		t.err = t.w.Flush()
+	}
 }
 
 func (t *talk) flush() {

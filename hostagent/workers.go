@@ -232,34 +232,49 @@ func (p *workerPool) closeIf(match func(workerKey) bool) {
 	}
 }
 
-// execute runs a sub-task in a worker, passing on what both sides say.
-func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task *wire.Task, h hooks) *wire.Outcome {
+// execute runs a sub-task in a worker, passing on what both sides say. The
+// outcome's encoding is the worker's own, and the outcome without its result,
+// where nothing is to be added; else it is nil.
+func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task *wire.Task, h hooks) (*wire.Outcome, []byte) {
 	begin := time.Now()
 	w, err := p.get(ctx, s, task.Become)
 	if err != nil {
-		return becomeFault(ctx, err)
+		return becomeFault(ctx, err), nil
 	}
 	queue := time.Since(begin)
 	if err := h.started(); err != nil { // before the worker could begin; withdrawn when it does not
 		p.put(w)
-		return fault(wire.FaultInternal, false, err)
+		return fault(wire.FaultInternal, false, err), nil
 	}
-	plain := *task
-	plain.Become = nil
 	r := &relay{w: w, t: t, h: h}
-	out, healthy := r.run(ctx, &plain)
+	out, body, healthy := r.run(ctx, task)
 	if healthy {
 		p.put(w)
 	} else {
 		p.drop(w)
 	}
-	out.Timings.Queue += int64(queue)
-	if task.Options.Dict != nil {
-		if n, _ := task.Options.Lookup("verbosity").(int64); n >= tellBecame {
-			out.Became = w.proc.Command()
-		}
+	told := task.Options.Dict != nil && verbosity(task) >= tellBecame
+	if body == nil || !told && queue < worthTelling {
+		return out, body
 	}
-	return out
+	out = new(wire.Outcome) // whole this time
+	if err := frame.Unmarshal(body, out); err != nil {
+		return fault(wire.FaultInternal, true, fmt.Errorf("decoding the worker's result: %w", err)), nil
+	}
+	out.Timings.Queue += int64(queue)
+	if told {
+		out.Became = w.proc.Command()
+	}
+	return out, nil
+}
+
+// worthTelling is how long a sub-task must have waited for its worker for that to
+// be put into its outcome, which is passed on untouched otherwise.
+const worthTelling = time.Millisecond
+
+func verbosity(task *wire.Task) int64 {
+	n, _ := task.Options.Lookup("verbosity").(int64)
+	return n
 }
 
 func becomeFault(ctx context.Context, err error) *wire.Outcome {
@@ -288,13 +303,13 @@ type relay struct {
 	t       *talk
 	h       hooks
 	started bool
-	stop    func() bool
 }
 
-// run returns the outcome, and whether the worker can take another sub-task.
-func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, healthy bool) {
-	if err := r.w.send(task); err != nil {
-		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), false
+// run returns the outcome without its result, its encoding unless the fault is
+// the agent's own, and whether the worker can take another sub-task.
+func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, body []byte, healthy bool) {
+	if err := r.hand(task); err != nil {
+		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), nil, false
 	}
 	var kill *time.Timer
 	cancelled := make(chan struct{})
@@ -310,9 +325,6 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, he
 				healthy = false
 			}
 		}
-		if r.stop != nil {
-			r.stop()
-		}
 	}()
 	body, err := r.pass()
 	if err != nil {
@@ -320,13 +332,30 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, he
 		if r.started {
 			code = wire.FaultLost
 		}
-		return fault(code, r.started, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), false
+		return fault(code, r.started, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), nil, false
 	}
 	out = new(wire.Outcome)
-	if err := frame.Unmarshal(body, out); err != nil {
-		return fault(wire.FaultInternal, true, fmt.Errorf("decoding the worker's result: %w", err)), false
+	if err := out.ParseHead(body); err != nil {
+		return fault(wire.FaultInternal, true, fmt.Errorf("decoding the worker's result: %w", err)), nil, false
 	}
-	return out, true
+	return out, body, true
+}
+
+// hand gives the worker the sub-task: as it came, but that no password goes to
+// another user's process. A worker does not look at how it was become.
+func (r *relay) hand(task *wire.Task) error {
+	r.w.wmu.Lock()
+	defer r.w.wmu.Unlock()
+	raw := r.t.task
+	if raw == nil || task.Become.Password != "" {
+		plain := *task
+		plain.Become = nil
+		return r.w.w.Send(&plain)
+	}
+	if err := r.w.w.PutRaw(wire.KindTask, raw); err != nil {
+		return err
+	}
+	return r.w.w.Flush()
 }
 
 // pass relays until the worker's result is complete.
@@ -342,7 +371,7 @@ func (r *relay) pass() (body []byte, err error) {
 			if m.Group != 0 {
 				r.h.forked(int(m.Group))
 			} else {
-				r.stop = r.t.started(0)
+				r.t.started(0)
 			}
 		case *wire.Want:
 			if err := r.blobs(m); err != nil {

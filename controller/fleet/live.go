@@ -36,11 +36,14 @@ type live struct {
 	// draining: the agent ends soon, nothing new is to start here.
 	draining atomic.Bool
 
+	watch watch // over what is sent and not answered
+
 	mu       sync.Mutex // guards what follows
 	idle     []*slot
 	waiters  []chan *slot
 	acks     []wire.TaskID
-	ackTimer *time.Timer
+	ackSince time.Time   // when the first of acks came
+	ackTimer *time.Timer // nil: not set
 	ended    map[wire.TaskID]chan struct{}
 	wasReset chan struct{} // closed by the Pong that answers Reset
 	packets  uint64        // received when last looked at
@@ -141,6 +144,7 @@ func (lv *live) accept(ctx context.Context) {
 	if lv.ackTimer != nil {
 		lv.ackTimer.Stop()
 	}
+	lv.watch.stop()
 	ended := lv.ended
 	lv.ended = nil
 	lv.mu.Unlock()
@@ -282,11 +286,11 @@ func (lv *live) control(r *frame.Reader) {
 func (lv *live) ack(id wire.TaskID) {
 	lv.mu.Lock()
 	defer lv.mu.Unlock()
-	lv.acks = append(lv.acks, id)
-	if lv.ackTimer == nil {
+	if lv.acks = append(lv.acks, id); len(lv.acks) == 1 {
+		lv.ackSince = time.Now()
+	}
+	if lv.ackTimer == nil { // as it is while Tasks carry them: setting a timer wakes a thread
 		lv.ackTimer = time.AfterFunc(ackDelay, lv.flushAcks)
-	} else {
-		lv.ackTimer.Reset(ackDelay)
 	}
 }
 
@@ -295,14 +299,23 @@ func (lv *live) takeAcks() []wire.TaskID {
 	defer lv.mu.Unlock()
 	acks := lv.acks
 	lv.acks = nil
-	if lv.ackTimer != nil && acks != nil {
-		lv.ackTimer.Stop()
-	}
 	return acks
 }
 
+// flushAcks sends what no Task carried for so long. It is ackTimer's.
 func (lv *live) flushAcks() {
-	acks := lv.takeAcks()
+	lv.mu.Lock()
+	acks, rest := lv.acks, ackDelay-time.Since(lv.ackSince)
+	if len(acks) > 0 && rest > 0 {
+		lv.ackTimer.Reset(rest)
+		lv.mu.Unlock()
+		return
+	}
+	lv.acks, lv.ackTimer = nil, nil
+	lv.mu.Unlock()
+	if len(acks) == 0 {
+		return
+	}
 	lv.ctlMu.Lock()
 	defer lv.ctlMu.Unlock()
 	for _, id := range acks {
@@ -360,7 +373,7 @@ func (lv *live) probe(now time.Time) {
 		_ = lv.conn.Close(session.CodeSilent, "what is sent does not arrive")
 	case due:
 		lv.f.spawn(func() { // ends when written, or with the connection
-			lv.expect() // never stopped: it looks once
+			lv.expect() // never met: it looks once
 			lv.say(&wire.Ping{N: asked, Fill: make([]byte, wire.Fill)})
 		})
 	}

@@ -23,7 +23,7 @@ type exchange struct {
 	r    *Request
 	sent *wire.Hello // the agent it was last sent to; nil: not yet
 	ans  Answer
-	due  *time.Timer // looks after the agent when it does not answer
+	due  *wait // for an answer
 	// broken counts slots lost while the link stayed up.
 	broken int
 	heard  int                // messages of the agent about this sub-task
@@ -237,7 +237,7 @@ func (x *exchange) over(ctx context.Context, lv *live, s *slot) (body []byte, ag
 // met says that the agent answered.
 func (x *exchange) met() {
 	if x.due != nil {
-		x.due.Stop()
+		x.due.met.Store(true)
 	}
 }
 

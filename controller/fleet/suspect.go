@@ -2,6 +2,9 @@ package fleet
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"volant/wire"
@@ -20,14 +23,85 @@ const (
 	listenStep = 20 * time.Millisecond
 )
 
-// expect is called before something is sent. The timer is stopped by whoever
-// sees an answer; else it looks after the agent.
-func (lv *live) expect() *time.Timer {
+// wait is something sent that the agent owes an answer to.
+type wait struct {
+	due     time.Time   // when the agent is looked after
+	packets uint64      // received before
+	met     atomic.Bool // it answered
+}
+
+// watch is over what a link waits for. One timer serves all of it, and is left as
+// it is while answers come: to set one for each sub-task wakes a thread each time.
+type watch struct {
+	mu    sync.Mutex // guards what follows
+	waits []*wait
+	timer *time.Timer // nil: not set
+	over  bool
+}
+
+// expect is called before something is sent; whoever sees an answer says that it
+// is met. Else the agent is looked after.
+func (lv *live) expect() *wait {
 	if lv.conn.Peer() == nil {
 		return nil
 	}
-	n := lv.conn.Received()
-	return time.AfterFunc(max(knockAfter, 10*lv.conn.RTT()), func() { lv.suspect(n) })
+	after := max(knockAfter, 10*lv.conn.RTT())
+	w := &wait{due: time.Now().Add(after), packets: lv.conn.Received()}
+	lv.watch.mu.Lock()
+	defer lv.watch.mu.Unlock()
+	if lv.watch.over {
+		return w
+	}
+	if len(lv.watch.waits) == cap(lv.watch.waits) {
+		lv.watch.tidy()
+	}
+	lv.watch.waits = append(lv.watch.waits, w)
+	if lv.watch.timer == nil {
+		lv.watch.timer = time.AfterFunc(after, lv.look)
+	}
+	return w
+}
+
+// tidy forgets what is met. mu is held.
+func (w *watch) tidy() {
+	w.waits = slices.DeleteFunc(w.waits, func(e *wait) bool { return e.met.Load() })
+}
+
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over, w.waits = true, nil
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// look looks after the agent if an answer is overdue. It is the watch's timer's.
+func (lv *live) look() {
+	w, now := &lv.watch, time.Now()
+	w.mu.Lock()
+	w.tidy()
+	var late []*wait
+	var next time.Time
+	w.waits = slices.DeleteFunc(w.waits, func(e *wait) bool {
+		if !e.due.After(now) {
+			late = append(late, e)
+			return true
+		}
+		if next.IsZero() || e.due.Before(next) {
+			next = e.due
+		}
+		return false
+	})
+	if w.over || next.IsZero() {
+		w.timer = nil
+	} else {
+		w.timer.Reset(next.Sub(now))
+	}
+	w.mu.Unlock()
+	if len(late) > 0 { // what came since the last of them came since all of them
+		lv.suspect(late[len(late)-1].packets)
+	}
 }
 
 // suspect looks after an agent from which nothing has come since n packets.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -46,10 +47,21 @@ type cache struct {
 	dirty   bool
 	paths   map[stage.Hash]string // where a blob's content is
 	texts   map[stage.Hash][]byte // content that is in no file
+	routes  map[string]routed     // by file
 }
 
+// routed is what a file of redirects said when it was last looked at.
+type routed struct {
+	*routing
+	when time.Time
+}
+
+// routingFor is how long a file of redirects is taken to be as it was: every task
+// of every host asks for three.
+const routingFor = time.Second
+
 func openCache(dir string) *cache {
-	c := &cache{files: make(map[string]*fact), paths: make(map[stage.Hash]string), texts: make(map[stage.Hash][]byte)}
+	c := &cache{files: make(map[string]*fact), paths: make(map[stage.Hash]string), texts: make(map[stage.Hash][]byte), routes: make(map[string]routed)}
 	if dir == "" {
 		return c
 	}
@@ -221,6 +233,23 @@ func (c *cache) imports(path, fqn string, isPkg bool) ([]imported, error) {
 
 // routing returns a meta/runtime.yml's content.
 func (c *cache) routing(path string) (*routing, error) {
+	now := time.Now()
+	c.mu.Lock()
+	known := c.routes[path]
+	c.mu.Unlock()
+	if known.routing != nil && now.Sub(known.when) < routingFor {
+		return known.routing, nil
+	}
+	r, err := c.routingNow(path)
+	if err == nil {
+		c.mu.Lock()
+		c.routes[path] = routed{r, now}
+		c.mu.Unlock()
+	}
+	return r, err
+}
+
+func (c *cache) routingNow(path string) (*routing, error) {
 	f, err := c.file(path)
 	if err != nil {
 		if os.IsNotExist(err) {

@@ -57,6 +57,9 @@ func must[M any](m M, err error) M {
 
 // Marshal encodes the body of a message, or any struct with integer keys.
 func Marshal(v any) ([]byte, error) {
+	if own, ok := v.(wire.Body); ok {
+		return own.AppendBody(nil)
+	}
 	var b bytes.Buffer
 	if err := encMode.MarshalToBuffer(v, &b); err != nil {
 		return nil, err
@@ -65,7 +68,12 @@ func Marshal(v any) ([]byte, error) {
 }
 
 // Unmarshal decodes what Marshal encoded, within the limits of package wire.
-func Unmarshal(b []byte, v any) error { return decMode.Unmarshal(b, v) }
+func Unmarshal(b []byte, v any) error {
+	if own, ok := v.(wire.Body); ok {
+		return own.ParseBody(b)
+	}
+	return decMode.Unmarshal(b, v)
+}
 
 // Decode makes the message of a frame's kind and body.
 func Decode(k wire.Kind, body []byte) (wire.Message, error) {
@@ -83,7 +91,7 @@ func Decode(k wire.Kind, body []byte) (wire.Message, error) {
 // is not safe for concurrent use.
 type Writer struct {
 	w   io.Writer
-	buf bytes.Buffer
+	buf []byte
 }
 
 // NewWriter returns a Writer on w.
@@ -91,52 +99,62 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Put appends a frame to what Flush will send.
 func (w *Writer) Put(m wire.Message) error {
-	start := w.buf.Len()
-	w.buf.Write([]byte{0, 0, 0, 0, byte(m.Kind())})
-	if err := encMode.MarshalToBuffer(m, &w.buf); err != nil {
-		w.buf.Truncate(start)
+	start := len(w.buf)
+	w.buf = append(w.buf, 0, 0, 0, 0, byte(m.Kind()))
+	buf, err := appendBody(w.buf, m)
+	if err != nil {
+		w.buf = w.buf[:start]
 		return fmt.Errorf("encoding %s: %w", m.Kind(), err)
 	}
+	w.buf = buf
 	return w.finish(start)
+}
+
+func appendBody(b []byte, m wire.Message) ([]byte, error) {
+	if own, ok := m.(wire.Body); ok {
+		return own.AppendBody(b)
+	}
+	to := bytes.NewBuffer(b)
+	err := encMode.MarshalToBuffer(m, to)
+	return to.Bytes(), err
 }
 
 // PutRaw appends a frame whose body is encoded already.
 func (w *Writer) PutRaw(k wire.Kind, body []byte) error {
-	start := w.buf.Len()
-	w.buf.Write([]byte{0, 0, 0, 0, byte(k)})
-	w.buf.Write(body)
+	start := len(w.buf)
+	w.buf = append(append(w.buf, 0, 0, 0, 0, byte(k)), body...)
 	return w.finish(start)
 }
 
 func (w *Writer) finish(start int) error {
-	n := w.buf.Len() - start - 4
+	n := len(w.buf) - start - 4
 	if n > wire.MaxFrame {
-		w.buf.Truncate(start)
+		w.buf = w.buf[:start]
 		return fmt.Errorf("message of %d bytes, the most is %d: %w", n, wire.MaxFrame, ErrTooLong)
 	}
-	binary.BigEndian.PutUint32(w.buf.Bytes()[start:], uint32(n))
+	binary.BigEndian.PutUint32(w.buf[start:], uint32(n))
 	return nil
 }
 
 // Buffered is the number of bytes that wait for Flush.
-func (w *Writer) Buffered() int { return w.buf.Len() }
+func (w *Writer) Buffered() int { return len(w.buf) }
 
 // Flush sends what was put.
 func (w *Writer) Flush() error {
-	if w.buf.Len() == 0 {
+	if len(w.buf) == 0 {
 		return nil
 	}
-	_, err := w.w.Write(w.buf.Bytes())
-	if w.buf.Cap() > keepBuf {
-		w.buf = bytes.Buffer{}
+	_, err := w.w.Write(w.buf)
+	if cap(w.buf) > keepBuf {
+		w.buf = nil
 	} else {
-		w.buf.Reset()
+		w.buf = w.buf[:0]
 	}
 	return err
 }
 
 // Discard forgets what was put and not flushed.
-func (w *Writer) Discard() { w.buf.Reset() }
+func (w *Writer) Discard() { w.buf = w.buf[:0] }
 
 // Send puts messages and flushes.
 func (w *Writer) Send(ms ...wire.Message) error {
