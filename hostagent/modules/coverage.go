@@ -65,6 +65,8 @@ var Coverage = map[string]struct{ Native, Back string }{
 	"cron":                         {"everything", "SELinux on; a variable's name that is a pattern; tables that are not UTF-8"},
 	"known_hosts":                  {"everything", "files that are no plain text; odd lines"},
 	"replace":                      {"everything but the right column", "SELinux on; files that are not UTF-8; an encoding of its own; unreadable patterns"},
+	"service":                      {"init scripts (update-rc.d, insserv, chkconfig), OpenRC and systemd", "upstart; names and runlevels that need quoting; chkconfig learning of a service in check mode"},
+	"sysvinit":                     {"everything", "names, runlevels and arguments that cannot be split or need quoting; a script that cannot be run, with daemonize"},
 	"service_facts":                {"systemd and init scripts", "other init systems"},
 	"tempfile":                     {"everything but the right column", "directories that are not writable or not absolute"},
 	"unarchive":                    {"archives of tar: plain, gzip, bzip2, xz, zstd", "zip; downloads; a dest that is not absolute; names that tar quotes; archives that cannot be listed; SELinux on"},

@@ -20,6 +20,8 @@ type command struct {
 	dir   string
 	env   []string // changes to the environment, KEY=VALUE
 	live  bool     // output goes to Env.Output as it comes
+	apart bool     // in a session of its own, as a daemon is started
+	bare  bool     // env is the whole environment
 }
 
 // ran is how it went.
@@ -62,6 +64,9 @@ func (e *Env) run(ctx context.Context, c *command) (*ran, error) {
 		return nil, err
 	}
 	environ := append(e.Environ[:len(e.Environ):len(e.Environ)], c.env...)
+	if c.bare {
+		environ = c.env
+	}
 	path, ok := proc.Getenv(environ, "PATH")
 	if !ok {
 		path = proc.DefaultPath
@@ -116,7 +121,7 @@ func (e *Env) start(ctx context.Context, c *command, cmd *exec.Cmd) (*ran, error
 		defer ends[i].Close()
 	}
 	cmd.Stdout, cmd.Stderr = ends[0], ends[1]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !c.apart, Setsid: c.apart}
 	var in *os.File
 	if c.stdin != nil {
 		r, w, err := os.Pipe()

@@ -388,12 +388,15 @@ func sysvScript(name string) string {
 }
 
 // sysvEnabled reports whether any runlevel starts the init script.
-func sysvEnabled(name string) bool {
+func sysvEnabled(name string) bool { return sysvEnabledIn("?", name) }
+
+// sysvEnabledIn reports whether the runlevel starts the init script.
+func sysvEnabledIn(runlevel, name string) bool {
 	dir := "/etc"
 	if info, err := os.Stat("/etc/rc0.d/"); err != nil || !info.IsDir() {
 		dir = "/etc/init.d"
 	}
-	found, _ := filepath.Glob(dir + "/rc?.d/S??" + name)
+	found, _ := filepath.Glob(dir + "/rc" + runlevel + ".d/S??" + name)
 	return len(found) > 0
 }
 
