@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"volant/wire/argspec"
 	"volant/wire/value"
@@ -42,62 +44,207 @@ type aptArgs struct {
 	AutoInstallModuleDeps    bool     `arg:"auto_install_module_deps,default=yes"`
 }
 
-// apt answers for what needs no work: packages that are installed, or absent,
-// as asked, and a cache that is fresh. Everything else is the Python module's,
-// handed back before anything was touched.
-func apt(_ context.Context, c *call, a *aptArgs) (Result, error) {
+// aptTask is one run of the apt module. What apt's library tells the Python
+// module is read from dpkg's status and asked of apt-cache; what changes the
+// host is done by the very apt-get command lines that the module runs.
+type aptTask struct {
+	*call
+	ctx      context.Context
+	a        *aptArgs
+	aptGet   string
+	env      []string // of what the module runs
+	locale   string
+	options  string // dpkg_options and lock_timeout, as a command line has them
+	names    []string
+	packages dpkgPackages
+	known    map[string]*aptPackage // what apt-cache told, by name
+	cache    []any                  // keys that results of an installation have
+}
+
+// Texts that go into a command line as they are: nothing in them needs quoting
+// or is expanded.
+var (
+	plainDpkgOptions = regexp.MustCompile(`^[A-Za-z0-9_,.:/=-]*$`)
+	plainRelease     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.,/=+:-]*$`)
+)
+
+func apt(ctx context.Context, c *call, a *aptArgs) (Result, error) {
+	m := &aptTask{call: c, ctx: ctx, a: a}
+	if err := m.covered(); err != nil {
+		return nil, err
+	}
+	stale := m.stale()
+	if (a.Clean || stale && !c.Check) && len(m.names) > 0 && a.Upgrade == "no" {
+		// What cannot be decided is to be handed back before anything changes.
+		if _, err := m.plan(); isHandBack(err) {
+			return nil, err
+		}
+	}
+	if a.Clean {
+		if res, err := m.clean(); err != nil || len(a.Package) == 0 && a.Upgrade == "no" {
+			return res, err
+		}
+	}
 	if a.Upgrade == "no" { // the module goes on with None, and shows that
 		c.params.Set("upgrade", nil)
 	}
-	release := a.DefaultRelease != nil && *a.DefaultRelease != ""
-	if a.Clean || a.Deb != nil || a.Upgrade != "no" || release || a.State == "latest" || a.State == "build-dep" || a.State == "fixed" {
-		return nil, handBack("it may be more than leaving packages as they are")
-	}
-	packages, err := dpkg.installed()
-	if err != nil {
-		return nil, handBack("%v", err)
-	}
-	if !packages.native("python3-apt") {
-		return nil, handBack("python3-apt is not installed")
-	}
 	stamp := aptCacheTime()
-	if a.UpdateCache != nil && *a.UpdateCache || a.CacheValidTime != 0 {
-		if stamp.Add(time.Duration(a.CacheValidTime) * time.Second).Before(c.now()) {
-			return nil, handBack("the package lists are to be updated")
-		}
-		if len(a.Package) == 0 {
-			return value.DictOf("changed", false, "cache_updated", false, "cache_update_time", stamp.Unix()), nil
+	updated := false
+	if stale {
+		var err error
+		if updated, stamp, err = m.update(stamp); err != nil {
+			return nil, err
 		}
 	}
-	if len(a.Package) == 0 {
-		return nil, handBack("no package is named")
+	m.cache = []any{"cache_updated", updated, "cache_update_time", stamp.Unix()}
+	if (a.UpdateCache != nil && *a.UpdateCache || a.CacheValidTime != 0) && len(a.Package) == 0 && a.Upgrade == "no" {
+		return value.DictOf(append([]any{"changed", updated}, m.cache...)...), nil
 	}
-	for _, name := range a.Package {
-		name = strings.TrimSpace(name)
-		switch {
-		case name == "" || strings.ContainsAny(name, "*?[]!=<>:"):
-			return nil, handBack("%q is no plain package name", name)
-		case a.State == "absent":
-			if packages[name] != nil {
-				return nil, handBack("%s is known to dpkg", name)
-			}
-		case !packages.native(name):
-			return nil, handBack("%s is not installed", name)
+	return m.act()
+}
+
+// act is what the module does once the lists are as asked.
+func (m *aptTask) act() (Result, error) {
+	a := m.a
+	if a.Upgrade != "no" {
+		return m.upgrade(a.Upgrade)
+	}
+	if a.State == "latest" && len(m.names) < len(a.Package) {
+		if len(m.names) > 0 {
+			return nil, fail("unable to install additional packages when upgrading all installed packages")
 		}
+		return m.upgrade("yes")
+	}
+	for _, n := range m.names {
+		if strings.Count(n, "=") > 1 {
+			return nil, fail("invalid package spec: " + n)
+		}
+	}
+	if len(m.names) == 0 && a.Autoclean {
+		return m.cleanup("autoclean", "Del ")
+	}
+	if len(m.names) == 0 && a.Autoremove {
+		return m.cleanup("autoremove", "The following packages will be REMOVED")
 	}
 	if a.State == "absent" {
-		return value.DictOf("changed", false), nil
+		return m.remove()
 	}
-	if !c.Check {
-		auto, err := autoInstalled(a.Package)
-		if err != nil {
-			return nil, handBack("%v", err)
-		}
-		if auto {
-			return nil, handBack("a package is to be marked as installed by hand")
-		}
+	return m.install()
+}
+
+// covered reports what is left to the Python module.
+func (m *aptTask) covered() error {
+	a := m.a
+	release := opted(a.DefaultRelease)
+	switch {
+	case a.Deb != nil:
+		return handBack("a package from a file")
+	case !plainDpkgOptions.MatchString(a.DpkgOptions):
+		return handBack("dpkg_options that need quoting")
+	case release != "" && !plainRelease.MatchString(release):
+		return handBack("a release that needs quoting")
+	case a.CacheValidTime > 1<<32 || a.CacheValidTime < -1<<32:
+		return handBack("a cache_valid_time of centuries")
 	}
-	return value.DictOf("changed", false, "cache_updated", false, "cache_update_time", stamp.Unix()), nil
+	var err error
+	if m.packages, err = dpkg.installed(); err != nil {
+		return handBack("%v", err)
+	}
+	if !m.packages.native("python3-apt") {
+		return handBack("python3-apt is not installed")
+	}
+	var ok bool
+	if m.aptGet, ok = m.binPath("apt-get"); !ok || strings.ContainsAny(m.aptGet, " '\"\\$~") {
+		return handBack("there is no apt-get, or its path needs quoting")
+	}
+	if _, aptitude := m.binPath("aptitude"); aptitude && !a.ForceAptGet && m.upgrades() {
+		return handBack("there is aptitude, which upgrades")
+	}
+	for _, n := range a.Package {
+		if n == "*" {
+			continue
+		}
+		n = strings.TrimFunc(n, pySpace)
+		if strings.Count(n, "=") < 2 && !aptSpecText.MatchString(n) {
+			return handBack("%q is no plain package name", n)
+		}
+		m.names = append(m.names, n)
+	}
+	if release != "" && (a.State == "absent" || a.State == "build-dep" || len(m.names) == 0) {
+		return handBack("default_release for more than an installation")
+	}
+	m.locale = m.parsable(m.ctx)
+	m.env = []string{"DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical"}
+	for _, k := range []string{"LANG", "LC_ALL", "LC_MESSAGES", "LC_CTYPE", "LANGUAGE"} {
+		m.env = append(m.env, k+"="+m.locale)
+	}
+	var options []string
+	for _, o := range strings.Split(a.DpkgOptions, ",") {
+		options = append(options, `-o "Dpkg::Options::=--`+o+`"`)
+	}
+	m.options = fmt.Sprintf("%s -o DPkg::Lock::Timeout=%d", strings.Join(options, " "), a.LockTimeout)
+	return nil
+}
+
+// upgrades reports whether the task upgrades by aptitude where there is one.
+func (m *aptTask) upgrades() bool {
+	all := false
+	for _, n := range m.a.Package {
+		all = all || n == "*"
+	}
+	return m.a.Upgrade != "no" && m.a.Upgrade != "dist" || all && m.a.State == "latest"
+}
+
+// stale reports whether the package lists are to be updated.
+func (m *aptTask) stale() bool {
+	a := m.a
+	if (a.UpdateCache == nil || !*a.UpdateCache) && a.CacheValidTime == 0 {
+		return false
+	}
+	return aptCacheTime().Add(time.Duration(a.CacheValidTime) * time.Second).Before(m.now())
+}
+
+// update updates the package lists, and reports whether and when that showed.
+// The Python module does it in its own process by apt's library, which is what
+// apt-get does. Where it fails it is left to the module, which tries again and
+// again: the lists that could not be had are as they were.
+func (m *aptTask) update(before time.Time) (bool, time.Time, error) {
+	if m.Check {
+		return true, aptCacheTime(), nil
+	}
+	switch {
+	case m.a.UpdateCacheRetries < 1:
+		return false, before, handBack("the lists are to be updated without a try")
+	case os.Geteuid() != 0:
+		return false, before, handBack("only root updates the lists")
+	case locked("/var/lib/apt/lists/lock"):
+		return false, before, handBack("the lists are locked")
+	}
+	r, err := m.run(m.ctx, &command{argv: []string{m.aptGet, "update", "-q"}, env: []string{"LC_ALL=" + m.locale}})
+	if err != nil {
+		return false, before, err
+	}
+	if r.rc != 0 {
+		return false, before, handBack("the lists could not be updated: %s", firstLine(r.stderr))
+	}
+	after := aptCacheTime()
+	return after.Unix() != before.Unix(), after, nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	return line
+}
+
+// locked reports whether a process holds the lock on the file.
+func locked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // it is made when it is taken
+	}
+	defer f.Close()
+	l := unix.Flock_t{Type: unix.F_WRLCK}
+	return unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l) != nil || l.Type != unix.F_UNLCK
 }
 
 // aptDefaults gives dpkg_options its default, which holds a comma.
@@ -147,117 +294,3 @@ func autoInstalled(names []string) (bool, error) {
 	}
 	return false, s.Err()
 }
-
-// dpkgPackages maps a package to the architectures it is installed for, `all`
-// and the host's own as "". A package that is known in another state maps to
-// an empty set.
-type dpkgPackages map[string]map[string]bool
-
-// native reports whether the package is installed for the host's architecture.
-func (p dpkgPackages) native(name string) bool { return p[name][""] }
-
-// dpkg is the database of installed packages, read once per change.
-var dpkg dpkgCache
-
-type dpkgCache struct {
-	mu       sync.Mutex
-	stamp    string
-	packages dpkgPackages
-}
-
-const dpkgStatus = "/var/lib/dpkg/status"
-
-// maxStatus bounds the database that is read; beyond it Python decides.
-const maxStatus = 256 << 20
-
-func (c *dpkgCache) installed() (dpkgPackages, error) {
-	// Packages that dpkg has begun to change are in files of their own.
-	if pending, err := os.ReadDir("/var/lib/dpkg/updates"); err == nil && len(pending) > 0 {
-		return nil, errors.New("dpkg is at work")
-	}
-	info, err := os.Stat(dpkgStatus)
-	if err != nil {
-		return nil, fmt.Errorf("looking at dpkg's status: %w", err)
-	}
-	if info.Size() > maxStatus {
-		return nil, errors.New("dpkg's status is too large")
-	}
-	now := identity(info)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.packages != nil && c.stamp == now {
-		return c.packages, nil
-	}
-	packages, err := readDpkg(dpkgStatus)
-	if err != nil {
-		return nil, err
-	}
-	c.packages, c.stamp = packages, now
-	return packages, nil
-}
-
-// readDpkg parses the status file: Package, Status and Architecture of each paragraph.
-func readDpkg(path string) (dpkgPackages, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading dpkg's status: %w", err)
-	}
-	defer f.Close()
-	type entry struct{ name, status, arch string }
-	var all []entry
-	var e entry
-	own := ""
-	end := func() {
-		if e.name != "" {
-			all = append(all, e)
-			if e.name == "dpkg" {
-				own = e.arch
-			}
-		}
-		e = entry{}
-	}
-	s := bufio.NewScanner(f)
-	s.Buffer(make([]byte, 64<<10), 4<<20)
-	for s.Scan() {
-		line := s.Bytes()
-		switch {
-		case len(line) == 0:
-			end()
-		case line[0] == ' ' || line[0] == '\t':
-		case hasField(line, "Package:"):
-			e.name = field(line, "Package:")
-		case hasField(line, "Status:"):
-			e.status = field(line, "Status:")
-		case hasField(line, "Architecture:"):
-			e.arch = field(line, "Architecture:")
-		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("reading dpkg's status: %w", err)
-	}
-	end()
-	if own == "" {
-		return nil, errors.New("dpkg's status does not tell the architecture")
-	}
-	packages := make(dpkgPackages, len(all))
-	for _, e := range all {
-		archs := packages[e.name]
-		if archs == nil {
-			archs = make(map[string]bool, 1)
-			packages[e.name] = archs
-		}
-		if strings.HasSuffix(e.status, " ok installed") {
-			if e.arch == own || e.arch == "all" {
-				e.arch = ""
-			}
-			archs[e.arch] = true
-		}
-	}
-	return packages, nil
-}
-
-func hasField(line []byte, name string) bool {
-	return len(line) > len(name) && string(line[:len(name)]) == name
-}
-
-func field(line []byte, name string) string { return strings.TrimSpace(string(line[len(name):])) }

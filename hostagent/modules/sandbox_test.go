@@ -60,15 +60,18 @@ func inSandbox(t *testing.T) bool {
 
 // sandbox is the throw-away state of the machine.
 type sandbox struct {
-	layers string // a tmpfs with an upper directory each
+	dirs   []string // that cases may change
+	layers string   // a tmpfs with an upper directory each
 	n      int
 }
 
-func newSandbox(t *testing.T) *sandbox {
+// newSandbox makes a sandbox of sandboxed and more directories, which may hold others of them.
+func newSandbox(t *testing.T, more ...string) *sandbox {
 	t.Helper()
 	must(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
-	s := &sandbox{layers: "/tmp/.sandbox"}
-	must(t, os.MkdirAll(s.layers, 0o755))
+	layers, err := os.MkdirTemp("/tmp", ".sandbox-")
+	must(t, err)
+	s := &sandbox{dirs: append(more, sandboxed...), layers: layers}
 	must(t, syscall.Mount("tmpfs", s.layers, "tmpfs", 0, "mode=755"))
 	t.Cleanup(func() {
 		s.drop()
@@ -83,7 +86,7 @@ func (s *sandbox) upper(dir string) string {
 }
 
 func (s *sandbox) drop() {
-	for _, dir := range sandboxed {
+	for _, dir := range s.dirs {
 		if s.n > 0 {
 			_ = syscall.Unmount(dir, syscall.MNT_DETACH)
 		}
@@ -98,7 +101,7 @@ func (s *sandbox) fresh(t *testing.T) {
 	t.Helper()
 	s.drop()
 	s.n++
-	for _, dir := range sandboxed {
+	for _, dir := range s.dirs {
 		if !isDir(dir) {
 			continue
 		}
@@ -116,7 +119,7 @@ func (s *sandbox) fresh(t *testing.T) {
 func (s *sandbox) state(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, dir := range sandboxed {
+	for _, dir := range s.dirs {
 		up := s.upper(dir)
 		err := filepath.WalkDir(up, func(path string, e os.DirEntry, err error) error {
 			if err != nil || path == up {
@@ -138,7 +141,7 @@ func (s *sandbox) state(t *testing.T) []string {
 }
 
 // ignoredState are files that no two runs leave alike.
-var ignoredState = regexp.MustCompile(`^/var/(log|cache|tmp)/|^/etc/\.pwd\.lock|^/etc/ld\.so\.cache`)
+var ignoredState = regexp.MustCompile(`^/var/(log|cache|tmp)(/|$)|^/etc/\.pwd\.lock|^/etc/ld\.so\.cache`)
 
 func sandboxLine(name, path string) (string, error) {
 	if ignoredState.MatchString(name) {
@@ -173,9 +176,9 @@ var (
 )
 
 // systemWide is a differ whose cases change the machine, in a sandbox.
-func systemWide(t *testing.T) *differ {
+func systemWide(t *testing.T, more ...string) *differ {
 	t.Helper()
-	box := newSandbox(t)
+	box := newSandbox(t, more...)
 	box.fresh(t)
 	d := newDiffer(t)
 	d.box = box
