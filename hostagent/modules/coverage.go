@@ -16,6 +16,14 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"files, with mode, owner, attributes, backup, validate, checksum, remote_src",
 		"SELinux is on; src missing, a directory or no regular file; a validate with another format than %s; a mode that is no whole number or text",
 	},
+	"dnf": {
+		"packages that are installed, or absent, as asked by plain name, told from the rpm database without a look at the repositories",
+		"everything that changes something, and latest; names with a version, architecture or pattern, files, groups, modules, what a package provides; autoremove, list, update_cache, update_only, security, bugfix, exclude, disable_excludes, installroot, releasever, conf_file, plugins, downloads, cacheonly; excludes and locked versions in dnf's configuration; python3-dnf missing; no package that tells the distribution's version; users other than root",
+	},
+	"dnf5": {
+		"packages that are installed, or absent, as asked by plain name, told from the rpm database without a look at the repositories",
+		"as dnf; python3-libdnf5 missing",
+	},
 	"file": {
 		"all states, times and attributes",
 		"SELinux is on; a mode that is no whole number or text; a time in a format of its own",

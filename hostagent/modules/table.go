@@ -15,6 +15,8 @@ var Table = map[string]Module{
 	"copy":            native(copyModule, unsafeWritesRule),
 	"cron":            native(cron, exclusive("insertafter", "insertbefore")),
 	"debconf":         native(debconf, debconfRules),
+	"dnf":             dnfModule,
+	"dnf5":            dnf5Module,
 	"file":            native(fileModule, unsafeWritesRule),
 	"find":            native(find),
 	"get_url":         native(getURL, unsafeWritesRule),

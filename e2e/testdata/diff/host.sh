@@ -59,10 +59,31 @@ cat > /etc/systemd/system/tmpl@.service <<'U'
 [Service]
 ExecStart=/bin/sleep infinity
 U
+cat > /etc/init.d/scripted <<'S'
+#!/bin/sh
+### BEGIN INIT INFO
+# Provides:          scripted
+# Required-Start:
+# Required-Stop:
+# Default-Start:     2 3 4 5
+# Default-Stop:      0 1 6
+# Short-Description: a test
+### END INIT INFO
+case "$1" in
+start) shift; echo "Starting." "$@"; : > /run/scripted;;
+stop) echo "Stopping."; rm -f /run/scripted;;
+reload) echo "Reloading.";;
+status) if [ -e /run/scripted ]; then echo "running"; else echo "stopped"; exit 3; fi;;
+esac
+S
+chmod 755 /etc/init.d/scripted
+sed 's/scripted/both/g' /etc/init.d/scripted > /etc/init.d/both
+chmod 755 /etc/init.d/both
+sed 's/sleeps/both/' /etc/systemd/system/sleeper.service > /etc/systemd/system/both.service
 systemctl daemon-reload
 systemctl enable --now testweb
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends cron git unzip xz-utils acl >/dev/null 2>&1
+apt-get install -y -qq --no-install-recommends cron git unzip xz-utils acl dnf rpm createrepo-c >/dev/null 2>&1
 mkdir -p /srv/deb/p/DEBIAN
 for v in 1.0 2.0; do
 printf 'Package: voltest\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: a test\n' $v > /srv/deb/p/DEBIAN/control
@@ -79,3 +100,20 @@ printf '[sec]\nkey=value\n' > /etc/ansible/facts.d/ini.fact
 printf '{"j": [1, true]}' > /etc/ansible/facts.d/js.fact
 printf '#!/bin/sh\necho "{\\"x\\": 1}"\n' > /etc/ansible/facts.d/run.fact
 chmod 755 /etc/ansible/facts.d/run.fact
+mkdir -p /srv/rpm/build /srv/rpm/repo /etc/yum.repos.d
+cd /srv/rpm
+spec() { # NAME VERSION LINES
+printf 'Name: %s\nVersion: %s\nRelease: 1\nSummary: a test\nLicense: none\nBuildArch: noarch\n%s\n%%description\nx\n%%files\n' "$1" "$2" "$3" > build/x.spec
+rpmbuild -bb --quiet --define "_topdir /srv/rpm/build" --define "_rpmdir /srv/rpm/repo" build/x.spec >/dev/null 2>&1
+}
+spec lab-release 9 'Provides: system-release'
+spec lab-one 1.0 'Provides: lab-capability'
+spec lab.dot 1
+spec java-11-lab 11
+spec lab-old 1.0
+rpm -i --nodeps repo/noarch/*.rpm
+spec lab-old 2.0
+spec lab-available 1.0
+spec lab-other 1.0
+createrepo_c -q repo
+printf '[lab]\nname=lab\nbaseurl=file:///srv/rpm/repo\ngpgcheck=0\n' > /etc/yum.repos.d/lab.repo
