@@ -76,7 +76,7 @@ for n in $sizes; do
   "$bin/volant" playbook -i "$work/sim$n/inventory.ini" "$work/hold.yml" > "$work/hold.log" 2>&1 &
   hold=$!
   for _ in $(seq 1200); do grep -q '"msg": "held"' "$work/hold.log" && break; kill -0 $hold 2>/dev/null || break; sleep 0.1; done
-  sleep 3
+  sleep 10 # what connecting needed is given back once that is over
   rss=$(awk '/VmRSS/{print $2}' "/proc/$hold/status"); fds=$(ls "/proc/$hold/fd" | wc -l)
   a=$(awk '{print $14+$15}' "/proc/$hold/stat"); sleep 10; b=$(awk '{print $14+$15}' "/proc/$hold/stat")
   printf '%-44s %7d MB, %d KB a link, %d descriptors, %s %% of a core idle\n' "controller with $n links held" $((rss / 1024)) $((rss / n)) "$fds" $(((b - a) * 100 / 1000))

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -102,11 +101,6 @@ var commands = map[string]command{
 // drives are the commands that work on hosts.
 var drives = map[string]bool{"playbook": true, "adhoc": true}
 
-// collectorSlack is memory that those commands ask for and never touch, so that
-// none is used: the garbage collector counts it and waits until that much more
-// was allocated. Most runs end before it starts.
-const collectorSlack = 64 << 20
-
 // hidden are the commands that no user calls.
 var hidden = map[string]bool{"worker": true, "job": true, "compatibility": true, "manual": true}
 
@@ -160,8 +154,7 @@ func run(argv []string) int {
 	}
 	p.name, p.command, p.args, p.find = name, sub, args, find
 	if drives[sub] {
-		slack := make([]byte, collectorSlack)
-		defer runtime.KeepAlive(slack)
+		defer collect()()
 	}
 	switch sub {
 	case "--version", "version":
