@@ -7,12 +7,17 @@
 #   request + 3 fds  ------->  fork  ----------------------> runs the module
 #                    <-------  {"id", "pid"}                 writes to the fds
 #                    <-------  {"id", "status"}  <---------- exits
+#
+# Where a sub-task is likely to be followed by another one like it, its child is
+# forked ahead, while nothing waits for it: it gets the request over a socket of
+# its own, and says its status there before it exits.
 
 import atexit
 import gc
 import io
 import json
 import locale
+import marshal
 import os
 import select
 import signal
@@ -136,6 +141,51 @@ def fill(keep):
                 break
 
 
+def receive(sock):
+    """One message with its descriptors; None when the other side is gone."""
+    head, fds = b'', []
+    while len(head) < 4:
+        data, ancillary, _flags, _addr = sock.recvmsg(4 - len(head), socket.CMSG_SPACE(3 * 4))
+        for level, kind, raw in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                fds += struct.unpack('%di' % (len(raw) // 4), raw[:len(raw) // 4 * 4])
+        if not data:
+            return None
+        head += data
+    size, = struct.unpack('>I', head)
+    if size > MAX_REQUEST:
+        return None
+    body = bytearray(size)
+    view = memoryview(body)
+    while size:
+        n = sock.recv_into(view, size)
+        if not n:
+            return None
+        view, size = view[n:], size - n
+    return body, fds
+
+
+class Ahead(object):
+    """A child that waits for its request: forked while the server had that code and environment."""
+
+    def __init__(self, pid, sock, code, environ):
+        self.pid, self.sock, self.code, self.environ = pid, sock, code, environ
+
+    def hand(self, req, fds):
+        """Gives it its request; False when it is not there any more, or the request would make the server wait."""
+        body = marshal.dumps(req)
+        if len(body) > 64 << 10:
+            return False
+        try:
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                return False
+            self.sock.sendmsg([struct.pack('>I', len(body)), body],
+                              [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack('3i', *fds))])
+            return True
+        except (OSError, ValueError):
+            return False
+
+
 class Server(object):
     def __init__(self, control, base, idle):
         self.control = control
@@ -146,6 +196,9 @@ class Server(object):
         self.idle = idle
         self.children = {}  # pid -> (request id, start)
         self.code = {}  # path -> code object
+        self.ahead = None  # the child forked ahead
+        self.telling = {}  # descriptor of its socket -> (socket, pid): children that say their status
+        self.poll = select.poll()
         self.wake_r, self.wake_w = os.pipe()
         for fd in (self.wake_r, self.wake_w):
             os.set_blocking(fd, False)
@@ -157,29 +210,6 @@ class Server(object):
             self.control.sendall(json.dumps(event).encode() + b'\n')
         except OSError:
             pass  # the parent is gone: the next read says so
-
-    def receive(self):
-        """One request with its descriptors; None when the parent is gone."""
-        head, fds = b'', []
-        while len(head) < 4:
-            data, ancillary, _flags, _addr = self.control.recvmsg(4 - len(head), socket.CMSG_SPACE(3 * 4))
-            for level, kind, raw in ancillary:
-                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                    fds += struct.unpack('%di' % (len(raw) // 4), raw[:len(raw) // 4 * 4])
-            if not data:
-                return None
-            head += data
-        size, = struct.unpack('>I', head)
-        if size > MAX_REQUEST:
-            return None
-        body = bytearray(size)
-        view = memoryview(body)
-        while size:
-            n = self.control.recv_into(view, size)
-            if not n:
-                return None
-            view, size = view[n:], size - n
-        return json.loads(body.decode()), fds
 
     def load(self, path, fqn):
         """The module's code, compiled once; None lets the child fail as it would have."""
@@ -194,7 +224,7 @@ class Server(object):
             except Exception:
                 return None
             if len(self.code) >= MAX_CODE:
-                self.code.clear()
+                self.code = {}
             self.code[path] = code
             self.warm(code)
         return code
@@ -240,23 +270,43 @@ class Server(object):
             pass  # the module finds out
         self.environ = wanted
 
+    def over(self, pid, rc):
+        """Says how a child ended, once."""
+        child = self.children.pop(pid, None)
+        if child is not None:
+            self.send(id=child[0], status=rc, work=time.monotonic() - child[1])
+            self.last = time.monotonic()
+
     def reap(self):
-        while self.children:
+        while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if not pid:
                 return
-            child = self.children.pop(pid, None)
-            if child is None:
-                continue
+            if self.ahead is not None and self.ahead.pid == pid:
+                self.dismiss()
             if os.WIFSIGNALED(status):
                 rc = 128 + os.WTERMSIG(status)
             else:
                 rc = os.WEXITSTATUS(status)
-            self.send(id=child[0], status=rc, work=time.monotonic() - child[1])
-            self.last = time.monotonic()
+            self.over(pid, rc)
+            for fd, (_sock, whose) in list(self.telling.items()):
+                if whose == pid:  # what it left behind may hold the other end
+                    self.told(fd)
+
+    def told(self, fd):
+        """What a child says on its socket: its status, as it is about to exit, or nothing, when it was killed."""
+        sock, pid = self.telling.pop(fd)
+        self.poll.unregister(fd)
+        try:
+            said = sock.recv(1, socket.MSG_DONTWAIT)
+        except OSError:
+            said = b''
+        sock.close()
+        if said:
+            self.over(pid, said[0])
 
     def spawn(self, req, fds):
         self.last = time.monotonic()
@@ -266,8 +316,18 @@ class Server(object):
         code = None
         if not req.get('isolate'):
             code = self.load(req['path'], req['fqn'])
+        env, ahead = req.pop('env'), self.ahead
+        if ahead is not None and code is not None and ahead.code.get(req['path']) is code and ahead.environ == env:
+            self.ahead = None
+            if ahead.hand(req, fds):
+                self.children[ahead.pid] = (req['id'], self.last)
+                self.telling[ahead.sock.fileno()] = (ahead.sock, ahead.pid)
+                self.poll.register(ahead.sock.fileno(), select.POLLIN)
+                self.send(id=req['id'], pid=ahead.pid)
+                return
+            ahead.sock.close()
         try:
-            self.surround(req.pop('env'))
+            self.surround(env)
             start = time.monotonic()
             pid = os.fork()
         except (OSError, ValueError) as ex:  # of surround: a variable that the system does not take
@@ -279,9 +339,59 @@ class Server(object):
             return
         status = 1
         try:
-            self.become_child(fds)
+            self.become_child()
+            status = self.child(req, code, fds)
+        finally:
+            os._exit(status & 0xff)
+
+    def prepare(self):
+        """Forks a child ahead, like the last one, where none waits that is."""
+        if not self.code or self.environ is None:
+            return
+        if self.ahead is not None:
+            if len(self.ahead.code) == len(self.code) and self.ahead.environ == self.environ:
+                return
+            self.dismiss()
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError:
+            ours.close()
+            theirs.close()
+            return
+        if pid:
+            theirs.close()
+            self.ahead = Ahead(pid, ours, dict(self.code), self.environ)
+            return
+        status = 1
+        try:
+            ours.close()
+            self.become_child()
+            got = receive(theirs)
+            if got is None:
+                os._exit(0)  # dismissed
+            req, fds = marshal.loads(got[0]), got[1]
+            status = self.child(req, self.code.get(req['path']), fds)
+            for fd in (0, 1, 2):
+                os.close(fd)
+            theirs.send(bytes([status & 0xff]))
+        finally:
+            os._exit(status & 0xff)
+
+    def dismiss(self):
+        """Lets the child that was forked ahead go: its socket ends."""
+        self.ahead.sock.close()
+        self.ahead = None
+
+    def child(self, req, code, fds):
+        """The module, in the child."""
+        try:
+            for want, have in enumerate(fds):
+                os.dup2(have, want)
+            for have in fds:
+                os.close(have)
             sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
-            status = run(req, code, self.base)
+            return run(req, code, self.base)
         except BaseException:
             try:
                 import traceback
@@ -289,10 +399,9 @@ class Server(object):
                 sys.stderr.flush()
             except BaseException:
                 pass
-        finally:
-            os._exit(status & 0xff)
+            return 1
 
-    def become_child(self, fds):
+    def become_child(self):
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -300,30 +409,33 @@ class Server(object):
         self.control.close()
         os.close(self.wake_r)
         os.close(self.wake_w)
-        for want, have in enumerate(fds):
-            os.dup2(have, want)
-        for have in fds:
-            os.close(have)
+        for sock, _pid in self.telling.values():
+            sock.close()
+        if self.ahead is not None:
+            self.ahead.sock.close()
 
     def serve(self):
         signal.set_wakeup_fd(self.wake_w)
         signal.signal(signal.SIGCHLD, lambda *unused: None)
-        poll = select.poll()
-        poll.register(self.control.fileno(), select.POLLIN)
-        poll.register(self.wake_r, select.POLLIN)
+        self.poll.register(self.control.fileno(), select.POLLIN)
+        self.poll.register(self.wake_r, select.POLLIN)
         while True:
-            for fd, _event in poll.poll(30000):
+            for fd, _event in self.poll.poll(30000):
+                if fd in self.telling:
+                    self.told(fd)
+                    continue
                 if fd == self.wake_r:
                     try:
                         os.read(self.wake_r, 4096)
                     except BlockingIOError:
                         pass
-                    self.reap()
                     continue
-                got = self.receive()
+                if fd != self.control.fileno():
+                    continue
+                got = receive(self.control)
                 if got is None:
                     return  # children go on: whoever asked has gone, they have not
-                req, fds = got
+                req, fds = json.loads(got[0].decode()), got[1]
                 try:
                     if len(fds) == 3:
                         self.spawn(req, fds)
@@ -333,8 +445,12 @@ class Server(object):
                     for have in fds:
                         os.close(have)
             self.reap()
-            if not self.children and time.monotonic() - self.last > self.idle:
+            if self.children:
+                continue
+            if time.monotonic() - self.last > self.idle:
                 return
+            if not self.poll.poll(0):
+                self.prepare()
 
 
 def streams():
