@@ -42,7 +42,7 @@ diff: build reference ## results, output and hosts beside ansible-core's on two 
 cores: build reference ## every way a Python module runs, with ansible-core 2.17 to 2.21 and every Python 3.7+ of this machine
 	@scripts/cores.sh
 
-modules: reference ## every case of the native modules beside the Python ones (root: users, tables and lists change in a sandbox; 15 minutes)
+modules: reference ## every case of the native modules beside the Python ones (root: users, tables and lists change in a sandbox; 20 minutes)
 	@scripts/modules.sh $(REFERENCE) $(CACHE)/collections
 
 race: ## the tests under the race detector

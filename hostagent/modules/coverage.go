@@ -45,6 +45,10 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"packages of dpkg, as apt's library tells of them",
 		"other package managers, or all of them; apk installed; python3-apt missing; a package that is not installed in full, or of which there are several builds",
 	},
+	"pip": {
+		"names, with versions and extras, paths and URLs, requirements, by the pip commands that the Python module runs; what requirements changed is told by the directories of packages, without asking pip twice; check mode",
+		"making a virtual environment, but for check mode; requirements with markers, URLs of their own or unusual versions; in check mode, conditions on versions that are more than numbers; no pip; an interpreter without the packaging library",
+	},
 	"ping": {"everything", ""},
 	"raw":  {"everything", ""},
 	"setup": {

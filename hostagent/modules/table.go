@@ -27,6 +27,7 @@ var Table = map[string]Module{
 	"known_hosts":     native(knownHosts),
 	"lineinfile":      native(lineinfile, lineinfileRules...),
 	"package_facts":   native(packageFacts),
+	"pip":             native(pip, pipRules),
 	"ping":            native(ping),
 	"raw":             rawModule,
 	"replace":         native(replaceModule, unsafeWritesRule),
