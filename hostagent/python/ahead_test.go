@@ -51,6 +51,11 @@ m.exit_json(env=os.environ.get('COLOUR'), cwd=os.getcwd(), umask=u, argv=sys.arg
 		"closes":  head + "print('{\"changed\": true}', flush=True)\nos.closerange(0, 100)\nsys.exit(5)\n",
 		"daemon": head + "import subprocess\nsubprocess.Popen(['/bin/sleep', '2'], close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n" +
 			"AnsibleModule({}).exit_json(changed=True)\n",
+		// What a module forks may leave by the way the module itself does.
+		"forks": head + "if not os.fork():\n    sys.exit(3)\nos.wait()\nimport time\ntime.sleep(0.3)\n" +
+			"AnsibleModule({}).exit_json(changed=True, pid=os.getpid())\n",
+		"daemonized": head + "if os.fork():\n    os.wait()\n    AnsibleModule({}).exit_json(changed=True, pid=os.getpid())\n" +
+			"os.setsid()\nif os.fork():\n    os._exit(0)\nnull = os.open(os.devnull, os.O_RDWR)\nfor fd in (0, 1, 2):\n    os.dup2(null, fd)\nsys.exit(7)\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := value.NewDict(0)
