@@ -2,7 +2,11 @@ package hostagent
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"sync"
 	"testing"
+	"time"
 
 	"volant/wire"
 	"volant/wire/frame"
@@ -32,5 +36,125 @@ func TestHand(t *testing.T) {
 		if got, ok := m.(*wire.Task); err != nil || !ok || got.ID != task.ID {
 			t.Errorf("handed %#v, %v", m, err)
 		}
+	}
+}
+
+// hostile is a worker whose user does with it what he likes: what it says is
+// written to says, and what it is told comes out of hears.
+type hostile struct {
+	io.Reader
+	io.Writer
+	says  *io.PipeWriter
+	hears *io.PipeReader
+	once  sync.Once
+	done  chan struct{}
+}
+
+func newHostile() *hostile {
+	h := &hostile{done: make(chan struct{})}
+	h.Reader, h.says = io.Pipe()
+	h.hears, h.Writer = io.Pipe()
+	return h
+}
+
+func (h *hostile) Stderr() string        { return "" }
+func (h *hostile) Command() string       { return "sudo" }
+func (h *hostile) PID() int              { return 0 }
+func (h *hostile) Done() <-chan struct{} { return h.done }
+
+func (h *hostile) Close() error {
+	h.once.Do(func() {
+		h.says.Close()
+		h.hears.Close()
+		close(h.done)
+	})
+	return nil
+}
+
+func (h *hostile) relay(forked func(int)) *relay {
+	w := &worker{proc: h, r: frame.NewReader(h), w: frame.NewWriter(h)}
+	return &relay{w: w, t: &talk{w: frame.NewWriter(io.Discard)}, h: hooks{forked: forked}, end: 50 * time.Millisecond}
+}
+
+// TestDeafWorker: a worker that takes nothing, at whatever moment it stops, is
+// ended after a cancel like any that does not answer it.
+func TestDeafWorker(t *testing.T) {
+	task := &wire.Task{ID: wire.TaskID{Host: "h"}, Module: "ping", Become: &wire.Become{User: "other"}}
+	for name, hears := range map[string]func(r *frame.Reader, w *frame.Writer){
+		"the sub-task": func(*frame.Reader, *frame.Writer) {},
+		"blobs": func(r *frame.Reader, w *frame.Writer) {
+			_, _ = r.Read()
+			_ = w.Send(&wire.Want{Hashes: make([]wire.Hash, 2)})
+		},
+		"the cancel": func(r *frame.Reader, _ *frame.Writer) { _, _ = r.Read() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile()
+			go hears(frame.NewReader(h.hears), frame.NewWriter(h.says)) // ends with Close at the latest
+			r := h.relay(nil)
+			r.t.next = func() (wire.Message, error) { return &wire.NoBlob{}, nil }
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			over := make(chan bool)
+			go func() {
+				_, _, healthy := r.run(ctx, task)
+				over <- healthy
+			}()
+			select {
+			case healthy := <-over:
+				if healthy {
+					t.Error("it is to have another sub-task")
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("it is waited for without end")
+				h.Close()
+			}
+		})
+	}
+}
+
+// TestCancelFollowsTask: a worker hears of the sub-task before of its cancel.
+func TestCancelFollowsTask(t *testing.T) {
+	h := newHostile()
+	r := h.relay(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	go func() {
+		defer h.Close()
+		in := frame.NewReader(h.hears)
+		for _, kind := range []wire.Kind{wire.KindTask, wire.KindCancel} {
+			if m, err := in.Read(); err != nil || m.Kind() != kind {
+				t.Errorf("heard %v, %v, not %s", m, err, kind)
+				return
+			}
+		}
+	}()
+	r.run(ctx, &wire.Task{ID: wire.TaskID{Host: "h"}, Become: &wire.Become{}})
+}
+
+// TestWorkerStartsWithoutEnd: that it started is kept for a while, to travel with
+// the result, and what a worker says of its process groups is written to the
+// journal: it must fill neither.
+func TestWorkerStartsWithoutEnd(t *testing.T) {
+	h := newHostile()
+	n := 0
+	r := h.relay(func(int) { n++ })
+	go func() {
+		in, out := frame.NewReader(h.hears), frame.NewWriter(h.says)
+		_, _ = in.Read()
+		for range 20 * maxForked {
+			if out.Send(&wire.Started{Group: 4711}, &wire.Started{}) != nil {
+				return
+			}
+		}
+		body, _ := frame.Marshal(&wire.Outcome{})
+		_ = out.Send(&wire.Result{Data: body})
+	}()
+	_, body, healthy := r.run(t.Context(), &wire.Task{Become: &wire.Become{}})
+	if body == nil || !healthy || n > maxForked {
+		t.Errorf("journalled %d times; result %x, healthy %v", n, body, healthy)
+	}
+	if n := r.t.w.Buffered(); n > 100 {
+		t.Errorf("%d bytes wait", n)
 	}
 }

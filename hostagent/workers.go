@@ -19,6 +19,7 @@ const (
 	workerHello  = 15 * time.Second // from MARK to its first frame
 	workerEnd    = 25 * time.Second // from Cancel to the worker's Result
 	maxWorkers   = 64               // workers of one agent
+	maxForked    = 1000             // process groups of one sub-task that are journalled
 	tellBecame   = 4                // verbosity from which a sub-task is told how its worker was started
 	stderrInText = 1000             // bytes of a dead worker's standard error shown
 )
@@ -246,7 +247,7 @@ func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task
 		p.put(w)
 		return fault(wire.FaultInternal, false, err), nil
 	}
-	r := &relay{w: w, t: t, h: h}
+	r := &relay{w: w, t: t, h: h, end: workerEnd}
 	out, body, healthy := r.run(ctx, task)
 	if healthy {
 		p.put(w)
@@ -302,21 +303,22 @@ type relay struct {
 	w       *worker
 	t       *talk
 	h       hooks
-	started bool
+	started bool          // something was done
+	said    bool          // and that was passed on
+	forks   int           // process groups it told of
+	end     time.Duration // from Cancel to the worker's Result
 }
 
 // run returns the outcome without its result, its encoding unless the fault is
 // the agent's own, and whether the worker can take another sub-task.
 func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, body []byte, healthy bool) {
-	if err := r.hand(task); err != nil {
-		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), nil, false
-	}
 	var kill *time.Timer
 	cancelled := make(chan struct{})
+	r.w.wmu.Lock() // whenever the cancel comes, the sub-task goes first
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
+		kill = time.AfterFunc(r.end, func() { _ = r.w.proc.Close() }) // it may take nothing any more
 		_ = r.w.send(&wire.Cancel{ID: task.ID})
-		kill = time.AfterFunc(workerEnd, func() { _ = r.w.proc.Close() })
 	})
 	defer func() {
 		if !stop() {
@@ -326,7 +328,12 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, bo
 			}
 		}
 	}()
-	body, err := r.pass()
+	err := r.hand(task)
+	r.w.wmu.Unlock()
+	if err != nil {
+		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), nil, false
+	}
+	body, err = r.pass()
 	if err != nil {
 		code := wire.FaultBecome
 		if r.started {
@@ -342,10 +349,9 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, bo
 }
 
 // hand gives the worker the sub-task: as it came, but that no password goes to
-// another user's process. A worker does not look at how it was become.
+// another user's process. A worker does not look at how it was become. The
+// worker's wmu is held.
 func (r *relay) hand(task *wire.Task) error {
-	r.w.wmu.Lock()
-	defer r.w.wmu.Unlock()
 	raw := r.t.task
 	if raw == nil || task.Become.Password != "" {
 		plain := *task
@@ -368,10 +374,14 @@ func (r *relay) pass() (body []byte, err error) {
 		switch m := m.(type) {
 		case *wire.Started:
 			r.started = true
-			if m.Group != 0 {
-				r.h.forked(int(m.Group))
-			} else {
+			// It says so once, and a process group where it forks; a worker that goes
+			// on saying it fills neither what waits to be sent nor the journal.
+			if m.Group == 0 && !r.said {
+				r.said = true
 				r.t.started(0)
+			} else if m.Group != 0 && r.forks < maxForked {
+				r.forks++
+				r.h.forked(int(m.Group))
 			}
 		case *wire.Want:
 			if err := r.blobs(m); err != nil {
