@@ -62,18 +62,25 @@ func (r *chaosRun) cli() {
 	}
 	first := []string{"playbook", "-i", filepath.Join(lab, "inventory.ini"), site}
 	args := first
+	before := ""
 	for range 1 + r.rng.IntN(3) {
-		out, ended := c.killed(args)
+		out, code, ended := c.killed(args)
 		if ended {
-			c.judge(out, 0)
+			c.judge(out, code)
 			return
 		}
+		before = out
 		args = c.next(first)
 		c.harm()
 	}
 	out, code := c.whole(args)
-	if strings.Contains(out, "There is no run that was broken off.") && !c.begun {
+	switch over := strings.Contains(out, "There is no run that was broken off."); {
+	case over && !c.begun:
 		out, code = c.whole(first)
+	case over && c.lossy && strings.Contains(before, lostText):
+		out, code = before, 2 // what was killed had come to its end
+	case over:
+		out, code = before, 0
 	}
 	c.judge(out, code)
 }
@@ -132,13 +139,13 @@ func (c *cliRun) command(name string, args ...string) *exec.Cmd {
 }
 
 // killed starts the command and kills it some time later; ended: it was quicker.
-func (c *cliRun) killed(args []string) (out string, ended bool) {
+func (c *cliRun) killed(args []string) (out string, code int, ended bool) {
 	var b bytes.Buffer
 	cmd := c.command("volant", args...)
 	cmd.Stdout, cmd.Stderr = &b, &b
 	if err := cmd.Start(); err != nil {
 		c.violate("%v", err)
-		return "", false
+		return "", 0, false
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }() // ends with the command, which is killed
@@ -146,21 +153,18 @@ func (c *cliRun) killed(args []string) (out string, ended bool) {
 	case <-time.After(time.Duration(100+c.rng.IntN(4000)) * time.Millisecond):
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	case <-done:
-		if cmd.ProcessState.ExitCode() == 0 {
-			return b.String(), true
+		if len(args) > 1 && args[1] == "--resume" && !c.begun && cmd.ProcessState.ExitCode() != 0 {
+			return b.String(), 0, false // there was nothing to resume yet
 		}
-		if len(args) > 1 && args[1] == "--resume" && !c.begun {
-			return b.String(), false // there was nothing to resume yet
-		}
-		if !c.lossy || !strings.Contains(b.String(), lostText) {
-			c.violate("%v ended with %v:\n%s", args, cmd.ProcessState, b.String())
-		}
-		return b.String(), true
+		return b.String(), cmd.ProcessState.ExitCode(), true
 	}
 	err := <-done
+	if cmd.ProcessState.Exited() { // a moment before it was killed
+		return b.String(), cmd.ProcessState.ExitCode(), true
+	}
 	c.faults++
 	c.tell("the command killed (%v)", err)
-	return b.String(), false
+	return b.String(), 0, false
 }
 
 // next is how to go on: there is a journal, or the run never got that far.
