@@ -69,6 +69,7 @@ type journal struct {
 	damaged bool          // the file was not what an agent wrote: nothing unknown is safe to run again
 	shared  bool          // an agent that was replaced still finishes its sub-tasks and writes here
 	unsaid  bool          // the header of this process is not written yet
+	looked  func()        // of tests: the file was read, and who wrote it not yet looked for
 	pid     int           // this process
 	start   string
 	// of the header read last: who wrote the records behind it
@@ -467,9 +468,25 @@ func (j *journal) readResult(id wire.TaskID, e *entry) (*record, error) {
 func (j *journal) state(id wire.TaskID) wire.TaskState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if st := j.stateNow(id); st != wire.StateLost {
+		return st
+	}
+	// The agent before us may have written the result and ended in between.
+	st := j.stateNow(id)
+	if e := j.entries[id]; st == wire.StateLost && e != nil {
+		*e = entry{state: wire.StateLost}
+	}
+	return st
+}
+
+// stateNow is what the journal says now of a sub-task. mu is held.
+func (j *journal) stateNow(id wire.TaskID) wire.TaskState {
 	unlock := j.lock()
 	_ = j.catchUp() // the agent before us may still write here
 	unlock()
+	if j.looked != nil {
+		j.looked()
+	}
 	e := j.entries[id]
 	switch {
 	case e == nil && j.damaged:
@@ -483,7 +500,6 @@ func (j *journal) state(id wire.TaskID) wire.TaskState {
 	case e.group != 0 && alive(e.group, e.start):
 		return wire.StateRunning
 	}
-	*e = entry{state: wire.StateLost}
 	return wire.StateLost
 }
 

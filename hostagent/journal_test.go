@@ -316,6 +316,34 @@ func TestJournalOfTwoAgents(t *testing.T) {
 	}
 }
 
+// TestJournalOfAnAgentThatEnds: it wrote its last result and was gone while we
+// looked: after we read the journal, before we looked whether it lives.
+func TestJournalOfAnAgentThatEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	process := exec.Command("sleep", "60")
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	old := testJournal(t, path, 1)
+	old.pid, old.start = process.Process.Pid, stage.ProcessStart(process.Process.Pid)
+	begin(t, old, 1)
+	begin(t, old, 2)
+	fresh := testJournal(t, path, 1)
+	fresh.looked = func() {
+		if process.ProcessState == nil {
+			old.finish(id(1), []byte("one"))
+			_ = process.Process.Kill()
+			_ = process.Wait()
+		}
+	}
+	if s := fresh.state(id(1)); s != wire.StateDone {
+		t.Errorf("its result is written and it is %s", s)
+	}
+	if s := fresh.state(id(2)); s != wire.StateLost {
+		t.Errorf("nothing is written of it and it is %s", s)
+	}
+}
+
 // TestJournalOfABusySession: its file stays small though something is always
 // outstanding, and what is outstanding is whole.
 func TestJournalOfABusySession(t *testing.T) {
