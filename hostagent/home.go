@@ -144,14 +144,30 @@ func writeFile(path string, content []byte) error {
 	return nil
 }
 
+// journalAge is how long a journal is kept for whoever may ask.
+const journalAge = 24 * time.Hour
+
+// uptime is how long the machine is up, suspended or not.
+func uptime() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return 0 // as young as can be: nothing is removed
+	}
+	return time.Duration(ts.Nano())
+}
+
 // sweepJournals removes journals that nobody collected for a day, but none of
 // the sessions that keep says. Before the first goes, the directory gets another
 // id, which is returned: what they knew must not be taken for something that
-// never came, whether a day went by or the clock was set.
-func sweepJournals(dir string, now time.Time, keep map[string]bool) (id string, err error) {
+// never came, whether a day went by or the clock was set. A clock that is set may
+// make everything look old: while the machine is not up for a day, nothing is.
+func sweepJournals(dir string, now time.Time, up time.Duration, keep map[string]bool) (id string, err error) {
+	if up < journalAge {
+		return "", nil
+	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.journal"))
 	for _, f := range files {
-		if st, err := os.Stat(f); err != nil || now.Sub(st.ModTime()) <= 24*time.Hour || keep[filepath.Base(f)] {
+		if st, err := os.Stat(f); err != nil || now.Sub(st.ModTime()) <= journalAge || keep[filepath.Base(f)] {
 			continue
 		}
 		if id == "" {

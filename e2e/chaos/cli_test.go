@@ -31,6 +31,8 @@ type cliRun struct {
 	tasks []string // names of what runs on every host
 	boot  string   // the controller's boot id where it is not the machine's: a file
 	begun bool     // one attempt got as far as a journal
+	// skewed: the hosts' clocks are years off.
+	skewed bool
 }
 
 // cli runs the seed's.
@@ -50,6 +52,7 @@ func (r *chaosRun) cli() {
 	if r.rng.IntN(4) == 0 { // where the agent's binary can be
 		up = append(up, "--env", fmt.Sprintf("CHAOS_CLOCK=%d", (r.rng.IntN(80*365)-40*365)*24*3600))
 		r.tell("clocks of the hosts years off")
+		c.skewed = true
 	}
 	if out, err := c.command("volant-lab", up...).CombinedOutput(); err != nil {
 		r.violate("starting the lab: %v: %s", err, out)
@@ -189,6 +192,9 @@ func (c *cliRun) harm() {
 	case 1:
 		c.faults++
 		c.tell("an agent ended")
+		// Where its successor's clock is far ahead, on a machine that is up for a day,
+		// the journal looks too old to be kept: what it knew is lost, and said to be.
+		c.lossy = c.lossy || c.skewed
 		c.signalAgent(1+c.rng.IntN(cliHosts), syscall.SIGTERM)
 	case 2:
 		if !ownBoot() {
