@@ -42,8 +42,8 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"SELinux is on; files beyond the bound for editing in memory; a regular expression or replacement that our engine does not take; a validate with another format than %s",
 	},
 	"package_facts": {
-		"packages of dpkg, as apt's library tells of them",
-		"other package managers, or all of them; apk installed; python3-apt missing; a package that is not installed in full, or of which there are several builds",
+		"packages of dpkg, as apt's library tells of them, and of rpm",
+		"other package managers, or all of them; apk installed; python3-apt or python3-rpm missing; a package that dpkg has not installed in full, or of which there are several builds",
 	},
 	"pip": {
 		"names, with versions and extras, paths and URLs, requirements, by the pip commands that the Python module runs; what requirements changed is told by the directories of packages, without asking pip twice; check mode",
@@ -79,7 +79,7 @@ var Coverage = map[string]struct{ Native, Back string }{
 	"replace":                      {"everything but the right column", "SELinux on; files that are not UTF-8; an encoding of its own; unreadable patterns"},
 	"service":                      {"init scripts (update-rc.d, insserv, chkconfig), OpenRC and systemd", "upstart; names and runlevels that need quoting; chkconfig learning of a service in check mode"},
 	"sysvinit":                     {"everything", "names, runlevels and arguments that cannot be split or need quoting; a script that cannot be run, with daemonize"},
-	"service_facts":                {"systemd and init scripts", "other init systems"},
+	"service_facts":                {"systemd, init scripts, with chkconfig or without, and OpenRC", "upstart; services whose names need quoting"},
 	"tempfile":                     {"everything but the right column", "directories that are not writable or not absolute"},
 	"unarchive":                    {"archives of tar: plain, gzip, bzip2, xz, zstd", "zip; downloads; a dest that is not absolute; names that tar quotes; archives that cannot be listed; SELinux on"},
 	"debconf":                      {"questions, and answers that are texts or truths", "passwords; lists; names that need quoting"},

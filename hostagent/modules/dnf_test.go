@@ -170,3 +170,16 @@ func TestDnf5IsThePythonModule(t *testing.T) {
 	}
 	d.test(t, "dnf5", cases)
 }
+
+func TestPackageFactsOfRPMAreThePythonModules(t *testing.T) {
+	d := rpmHost(t)
+	if exec.Command(d.python, "-c", "import rpm").Run() != nil {
+		t.Skip("needs python3-rpm")
+	}
+	d.test(t, "package_facts", []diffCase{
+		{name: "rpm", args: value.DictOf("manager", "rpm")},
+		{name: "by other names", args: value.DictOf("manager", value.ListOf("dnf", "Yum"))},
+		{name: "all of them", args: value.DictOf("manager", "rpm", "strategy", "all"), handBack: true},
+		{name: "with another", args: value.DictOf("manager", value.ListOf("rpm", "apt")), handBack: true},
+	})
+}

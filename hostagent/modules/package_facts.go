@@ -21,16 +21,43 @@ type packageFactsArgs struct {
 	Strategy string   `arg:"strategy,default=first,choices=first|all"`
 }
 
-// packageFacts lists the packages of dpkg as apt's library tells of them; other
-// package managers are left to the Python module.
+// managersBefore are programs whose package managers the module tries before
+// rpm, by the order of their names.
+var managersBefore = []string{"apk", "apt", "apt-get", "aptitude", "pacman", "pkg", "pkg_info", "qlist"}
+
+// rpmNames are what rpm's packages are asked for by.
+var rpmNames = map[string]bool{"rpm": true, "dnf": true, "dnf5": true, "yum": true, "zypper": true}
+
+// packageFacts lists the packages of dpkg as apt's library tells of them, or
+// those of rpm; other package managers are left to the Python module.
 func packageFacts(ctx context.Context, c *call, a *packageFactsArgs) (Result, error) {
+	apt, rpm := len(a.Manager) > 0, len(a.Manager) > 0
 	for _, m := range a.Manager {
-		if l := strings.ToLower(m); l != "auto" && l != "apt" {
+		l := strings.ToLower(m)
+		apt = apt && (l == "auto" || l == "apt")
+		rpm = rpm && rpmNames[l]
+		if !apt && !rpm {
 			return nil, handBack("the package manager %s", m)
 		}
 	}
 	if a.Strategy != "first" || len(a.Manager) == 0 {
 		return nil, handBack("every package manager is asked for")
+	}
+	if !rpm && len(a.Manager) == 1 && strings.EqualFold(a.Manager[0], "auto") && !slices.ContainsFunc(managersBefore, func(m string) bool {
+		_, there := c.binPath(m)
+		return there
+	}) {
+		rpm = true
+	}
+	if rpm {
+		packages, err := rpmFacts.get(ctx, c)
+		if err != nil && ctx.Err() == nil {
+			err = handBack("%v", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return value.DictOf("ansible_facts", value.DictOf("packages", packages.Clone())), nil
 	}
 	if _, ok := c.binPath("apk"); ok {
 		return nil, handBack("there is apk")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"volant/wire/value"
 )
 
 // TestReadRPM compares a database as we read it with what rpm lists.
@@ -78,6 +80,23 @@ func BenchmarkReadRPM(b *testing.B) {
 	for b.Loop() {
 		if _, err := readRPM(path); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestReadRPMFacts(t *testing.T) {
+	got, err := readRPMFacts("kernel\t6.1\t1.el9\t(none)\tx86_64\nbash\t5\t2\t1\tnoarch\nkernel\t6.2\t1.el9\t(none)\tx86_64\ngpg-pubkey\ta\tb\t(none)\t(none)\n")
+	must(t, err)
+	const want = "{'kernel': [{'name': 'kernel', 'version': '6.1', 'release': '1.el9', 'epoch': 'None', 'arch': 'x86_64', 'source': 'rpm'}, " +
+		"{'name': 'kernel', 'version': '6.2', 'release': '1.el9', 'epoch': 'None', 'arch': 'x86_64', 'source': 'rpm'}], " +
+		"'bash': [{'name': 'bash', 'version': '5', 'release': '2', 'epoch': '1', 'arch': 'noarch', 'source': 'rpm'}], " +
+		"'gpg-pubkey': [{'name': 'gpg-pubkey', 'version': 'a', 'release': 'b', 'epoch': 'None', 'arch': 'None', 'source': 'rpm'}]}"
+	if r := value.Repr(got); r != want {
+		t.Errorf("got  %s\nwant %s", r, want)
+	}
+	for _, odd := range []string{"", "a\tb\n"} {
+		if _, err := readRPMFacts(odd); err == nil {
+			t.Errorf("%q was read", odd)
 		}
 	}
 }

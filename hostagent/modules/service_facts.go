@@ -11,16 +11,16 @@ import (
 
 type serviceFactsArgs struct{}
 
-// serviceFacts lists services as systemd and the init scripts have them; other
-// init systems are left to the Python module.
+// serviceFacts lists services as systemd, the init scripts and OpenRC have
+// them; other init systems are left to the Python module.
 func serviceFacts(ctx context.Context, c *call, _ *serviceFactsArgs) (Result, error) {
-	for _, tool := range []string{"chkconfig", "initctl", "rc-status", "rc-update", "lssrc", "rcctl"} {
+	for _, tool := range []string{"lssrc", "rcctl"} {
 		if _, ok := c.binPath(tool); ok {
 			return nil, handBack("there is %s", tool)
 		}
 	}
 	s := &services{call: c, ctx: ctx, all: value.NewDict(256)}
-	if err := s.sysv(); err != nil {
+	if err := s.scripts(); err != nil {
 		return nil, err
 	}
 	if err := s.systemd(); err != nil {

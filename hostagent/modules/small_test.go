@@ -140,3 +140,37 @@ func TestWaitForIsThePythonModule(t *testing.T) {
 		{name: "bad state", args: value.DictOf("state", "x")},
 	})
 }
+
+// chkconfigLists is chkconfig as RHEL has it, with notes beside the list.
+const chkconfigLists = `echo "Note: This output shows SysV services only" >&2
+printf '\nnetwork  0:off 1:off 2:on 3:on 4:on 5:on 6:off\nold\t0:off\t1:off\t2:off\t3:off\t4:off\t5:off\t6:off\nrights 0:off 1:off 2:on 3:on 4:on 5:on 6:off\nxinetd based services:\n\trsync: off\n'
+`
+
+func TestServiceFactsOfInitScriptsAreThePythonModules(t *testing.T) {
+	if !inSandbox(t) {
+		return
+	}
+	const service = `case $1 in network) exit 0;; old) echo "old is stopped"; exit 3;; rights) echo "Permission denied" >&2; exit 4;; esac; echo "$1: unrecognized" >&2; exit 1`
+	d := systemWide(t)
+	all := []diffCase{{name: "all", args: value.DictOf()}}
+	for _, c := range []struct {
+		name  string
+		tools map[string]string
+		cases []diffCase
+	}{
+		{"chkconfig", map[string]string{"/usr/sbin/chkconfig": chkconfigLists, "/usr/sbin/service": service}, all},
+		{"chkconfig lists nothing", map[string]string{"/usr/sbin/chkconfig": "echo Note >&2\n", "/usr/sbin/service": service}, all},
+		{"chkconfig of SLES", map[string]string{"/usr/sbin/chkconfig": "if [ \"$1\" = -l ]; then\n" + chkconfigLists + "else printf 'network on\\nold off\\n'; fi\n", "/usr/sbin/service": service}, all},
+		{"chkconfig of old", map[string]string{"/usr/sbin/chkconfig": "if [ \"$1\" = --list ]; then\n" + chkconfigLists + "else echo 'usage: chkconfig --list' >&2; exit 1; fi\n", "/usr/sbin/service": service}, all},
+		{"openrc", map[string]string{
+			"/usr/sbin/rc-status": `printf ' * Caching\n web                  [  started  ]\n cron                 [  stopped 1 day ]\n lost                 [  crashed  ]\nRunlevel: x\n'`,
+			"/usr/sbin/rc-update": `printf '      web |      default boot    \n     cron |                     \n'`}, all},
+		{"openrc in part", map[string]string{"/usr/sbin/rc-status": "exit 0"}, all},
+		{"upstart", map[string]string{"/usr/sbin/initctl": "exit 0"}, []diffCase{{name: "all", args: value.DictOf(), handBack: true}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hostTools(t, c.tools)
+			d.test(t, "service_facts", c.cases)
+		})
+	}
+}
