@@ -69,7 +69,7 @@ func (r *chaosRun) cli() {
 	for range 1 + r.rng.IntN(3) {
 		out, code, ended := c.killed(args)
 		if ended {
-			c.judge(out, code)
+			c.judge(c.atEnd(out, code, before))
 			return
 		}
 		before = out
@@ -77,15 +77,24 @@ func (r *chaosRun) cli() {
 		c.harm()
 	}
 	out, code := c.whole(args)
-	switch over := strings.Contains(out, "There is no run that was broken off."); {
-	case over && !c.begun:
+	if strings.Contains(out, nothingLeft) && !c.begun {
 		out, code = c.whole(first)
-	case over && c.lossy && strings.Contains(before, lostText):
-		out, code = before, 2 // what was killed had come to its end
-	case over:
-		out, code = before, 0
 	}
-	c.judge(out, code)
+	c.judge(c.atEnd(out, code, before))
+}
+
+const nothingLeft = "There is no run that was broken off."
+
+// atEnd is how a run ended: where nothing was left to be resumed, as the attempt did
+// that was killed after it had come to its end.
+func (c *cliRun) atEnd(out string, code int, before string) (string, int) {
+	switch {
+	case !strings.Contains(out, nothingLeft) || !c.begun:
+		return out, code
+	case c.lossy && strings.Contains(before, lostText):
+		return before, 2
+	}
+	return before, 0
 }
 
 // playbook is what runs: tasks that say in files of their own that they ran, and
