@@ -25,6 +25,13 @@ type Runner interface {
 	Close() error
 }
 
+// A Finder is a Runner that finds Python on the host.
+type Finder interface {
+	// Find looks in a login's environment, with the task's own on top. It returns
+	// nil when the sub-task does not ask for that.
+	Find(ctx context.Context, environ []string, t *wire.Task) *wire.Interpreter
+}
+
 // Env is what a sub-task may use on the host. It is made per sub-task.
 type Env struct {
 	Session string        // names the session: controller key and run

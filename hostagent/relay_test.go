@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"volant/hostagent/become"
 	"volant/wire"
 	"volant/wire/frame"
 )
@@ -156,5 +158,59 @@ func TestWorkerStartsWithoutEnd(t *testing.T) {
 	}
 	if n := r.t.w.Buffered(); n > 100 {
 		t.Errorf("%d bytes wait", n)
+	}
+}
+
+// finding is a runner that knows where Python is.
+type finding struct{ Runner }
+
+func (finding) Close() error { return nil }
+
+func (finding) Find(_ context.Context, environ []string, t *wire.Task) *wire.Interpreter {
+	return &wire.Interpreter{Path: "/usr/bin/python3", Warnings: append(environ, t.Module)}
+}
+
+// TestFoundIsTheAgents: which Python a host has, and every later sub-task runs as
+// whatever user, is not for another user's process to say.
+func TestFoundIsTheAgents(t *testing.T) {
+	h := newHostile()
+	a, err := New(Config{
+		Runner: finding{}, CacheDir: t.TempDir(), StagingDir: t.TempDir(), Login: func() Login { return Login{Environ: []string{"A=b"}} },
+		Start: func(context.Context, become.Config, become.Params) (become.Worker, error) { return h, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	s, err := a.newSession(sessionKey{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with Close
+		in, out := frame.NewReader(h.hears), frame.NewWriter(h.says)
+		_ = out.Send(&wire.Worker{Version: wire.Version})
+		for _, found := range []*wire.Interpreter{nil, {Path: "/home/other/python3"}} {
+			_, _ = in.Read()
+			body, _ := frame.Marshal(&wire.Outcome{Found: found})
+			_ = out.Send(&wire.Result{Data: body})
+		}
+	}()
+	for _, want := range []string{"", "/usr/bin/python3"} {
+		task := &wire.Task{Module: "ping", Become: &wire.Become{User: "other"}}
+		out, body := a.workers.execute(t.Context(), s, &talk{w: frame.NewWriter(io.Discard)}, task, hooks{started: func() error { return nil }})
+		if body != nil {
+			out = new(wire.Outcome)
+			if err := frame.Unmarshal(body, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case out.Fault != nil:
+			t.Fatal(out.Fault)
+		case (out.Found == nil) != (want == ""):
+			t.Errorf("found %v, not %q", out.Found, want)
+		case want != "" && (out.Found.Path != want || !slices.Equal(out.Found.Warnings, []string{"A=b", "ping"})):
+			t.Errorf("found %v, not %q", out.Found, want)
+		}
 	}
 }

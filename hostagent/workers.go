@@ -255,7 +255,7 @@ func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task
 		p.drop(w)
 	}
 	told := task.Options.Dict != nil && verbosity(task) >= tellBecame
-	if body == nil || !told && queue < worthTelling {
+	if body == nil || !told && queue < worthTelling && out.Found == nil {
 		return out, body
 	}
 	out = new(wire.Outcome) // whole this time
@@ -266,7 +266,19 @@ func (p *workerPool) execute(ctx context.Context, s *agentSession, t *talk, task
 	if told {
 		out.Became = w.proc.Command()
 	}
+	if out.Found != nil {
+		out.Found = p.find(ctx, task)
+	}
 	return out, nil
+}
+
+// find is the Python of the host as its login has it: every later sub-task runs
+// it, as whatever user, so no worker of another user is asked.
+func (p *workerPool) find(ctx context.Context, task *wire.Task) *wire.Interpreter {
+	if f, ok := p.agent.cfg.Runner.(Finder); ok {
+		return f.Find(ctx, p.agent.exec.login().Environ, task)
+	}
+	return nil
 }
 
 // worthTelling is how long a sub-task must have waited for its worker for that to

@@ -41,6 +41,8 @@ type runner struct {
 	pool *python.Pool
 }
 
+var _ hostagent.Finder = (*runner)(nil)
+
 // NewRunner returns the Runner that agents, workers and the local session use.
 func NewRunner(opt RunnerOptions) hostagent.Runner {
 	log := opt.Log
@@ -95,7 +97,7 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 	if args == nil {
 		args = value.NewDict(0)
 	}
-	environ := environment(henv, t)
+	environ := environment(henv.Environ, t)
 	short := builtin(t.Module)
 	if short == "raw" {
 		return r.raw(ctx, henv, t, args, environ)
@@ -107,6 +109,11 @@ func (r *runner) Run(ctx context.Context, henv *hostagent.Env, t *wire.Task) (*w
 		out.Found = found.wire()
 	}
 	return out, err
+}
+
+// Find implements hostagent.Finder.
+func (r *runner) Find(ctx context.Context, environ []string, t *wire.Task) *wire.Interpreter {
+	return discover(ctx, t.Python, coerceLocale(environment(environ, t))).wire()
 }
 
 // choose runs the native where one of that name may stand in and covers the
@@ -144,16 +151,16 @@ func fault(code wire.FaultCode, text string) *wire.Outcome {
 }
 
 // environment is the login's environment with the task's on top.
-func environment(env *hostagent.Env, t *wire.Task) []string {
+func environment(login []string, t *wire.Task) []string {
 	if len(t.Environment) == 0 {
-		return env.Environ
+		return login
 	}
 	set := make(map[string]bool, len(t.Environment))
 	for _, v := range t.Environment {
 		set[v.Name] = true
 	}
-	out := make([]string, 0, len(env.Environ)+len(t.Environment))
-	for _, kv := range env.Environ {
+	out := make([]string, 0, len(login)+len(t.Environment))
+	for _, kv := range login {
 		if k, _, _ := strings.Cut(kv, "="); !set[k] {
 			out = append(out, kv)
 		}
