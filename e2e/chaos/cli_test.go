@@ -69,10 +69,10 @@ func (r *chaosRun) cli() {
 	for range 1 + r.rng.IntN(3) {
 		out, code, ended := c.killed(args)
 		if ended {
-			c.judge(c.atEnd(out, code, before))
+			c.judge(out, code, before)
 			return
 		}
-		before = out
+		before += out
 		args = c.next(first)
 		c.harm()
 	}
@@ -80,22 +80,10 @@ func (r *chaosRun) cli() {
 	if strings.Contains(out, nothingLeft) && !c.begun {
 		out, code = c.whole(first)
 	}
-	c.judge(c.atEnd(out, code, before))
+	c.judge(out, code, before)
 }
 
 const nothingLeft = "There is no run that was broken off."
-
-// atEnd is how a run ended: where nothing was left to be resumed, as the attempt did
-// that was killed after it had come to its end.
-func (c *cliRun) atEnd(out string, code int, before string) (string, int) {
-	switch {
-	case !strings.Contains(out, nothingLeft) || !c.begun:
-		return out, code
-	case c.lossy && strings.Contains(before, lostText):
-		return before, 2
-	}
-	return before, 0
-}
 
 // playbook is what runs: tasks that say in files of their own that they ran, and
 // whose results have to arrive.
@@ -279,9 +267,17 @@ func (c *cliRun) whole(args []string) (out string, code int) {
 	return b.String(), cmd.ProcessState.ExitCode()
 }
 
-// judge compares how the last attempt ended with what ran.
-func (c *cliRun) judge(out string, code int) {
-	lost := c.lossy && code == 2 && strings.Contains(out, lostText)
+// judge compares how the last attempt ended with what ran. before is what those said
+// that were killed: one may have come to its end, and nothing was left to be
+// resumed; one may have said what was lost.
+func (c *cliRun) judge(out string, code int, before string) {
+	lost := c.lossy && strings.Contains(before+out, lostText)
+	if c.begun && strings.Contains(out, nothingLeft) {
+		if out, code = before, 0; lost {
+			code = 2
+		}
+	}
+	lost = lost && code == 2
 	if code != 0 && !lost {
 		c.violate("exit %d:\n%s", code, out)
 	}
