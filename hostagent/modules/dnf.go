@@ -103,7 +103,7 @@ func (c *call) nothingToDo(ctx context.Context, a *yumArgs, kind *dnfKind) (Resu
 	if os.Geteuid() != 0 {
 		return nil, handBack("the user is not root")
 	}
-	if why := hiding(kind.config); why != "" {
+	if why := c.hiding(kind.config); why != "" {
 		return nil, handBack("%s", why)
 	}
 	installed, err := rpmDB.installed(ctx, c)
@@ -197,11 +197,11 @@ var rpmArchs = map[string]bool{"noarch": true, "src": true, "nosrc": true, "x86_
 var hidingLine = regexp.MustCompile(`(?m)^[ \t]*(exclude|excludepkgs|includepkgs|installroot)[ \t]*[=:]`)
 
 // hiding says which of dnf's files may take packages out of sight.
-func hiding(patterns []string) string {
+func (c *call) hiding(patterns []string) string {
 	for _, p := range patterns {
 		files, _ := filepath.Glob(p)
 		for _, f := range files {
-			b, err := os.ReadFile(f)
+			b, err := c.readEdited(f)
 			switch {
 			case err != nil:
 				return "reading " + f

@@ -24,6 +24,7 @@ func TestOnlyPackage(t *testing.T) {
 }
 
 func TestHiding(t *testing.T) {
+	host := &call{Env: &Env{}}
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		text string
@@ -38,11 +39,11 @@ func TestHiding(t *testing.T) {
 	} {
 		file := filepath.Join(dir, name)
 		must(t, os.WriteFile(file, []byte(c.text), 0o644))
-		if why := hiding([]string{file}); (why != "") != c.want {
+		if why := host.hiding([]string{file}); (why != "") != c.want {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
-	if why := hiding([]string{dir + "/none", dir + "/none/*.conf"}); why != "" {
+	if why := host.hiding([]string{dir + "/none", dir + "/none/*.conf"}); why != "" {
 		t.Error(why)
 	}
 }

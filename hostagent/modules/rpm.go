@@ -32,7 +32,7 @@ const maxRPM = 1 << 20
 
 // installed reads the database, or has rpm list it, if it changed.
 func (r *rpmCache) installed(ctx context.Context, c *call) (*rpmPackages, error) {
-	if err := rpmElsewhere(c.Getenv("HOME")); err != nil {
+	if err := c.rpmElsewhere(); err != nil {
 		return nil, err
 	}
 	path, stamp := rpmStamp()
@@ -61,10 +61,11 @@ func (r *rpmCache) installed(ctx context.Context, c *call) (*rpmPackages, error)
 }
 
 // rpmElsewhere is an error where rpm is told to keep its database elsewhere.
-func rpmElsewhere(home string) error {
+func (c *call) rpmElsewhere() error {
+	home := c.Getenv("HOME")
 	files, _ := filepath.Glob("/etc/rpm/macros*")
 	for _, f := range append(files, home+"/.rpmmacros", home+"/.config/rpm/macros") {
-		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "_dbpath") {
+		if b, err := c.readEdited(f); isHandBack(err) || strings.Contains(string(b), "_dbpath") {
 			return fmt.Errorf("%s sets the database's path", f)
 		}
 	}
