@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -227,8 +228,22 @@ func (m *aptTask) update(before time.Time) (bool, time.Time, error) {
 	if r.rc != 0 {
 		return false, before, handBack("the lists could not be updated: %s", firstLine(r.stderr))
 	}
+	if unreached(r.stderr) {
+		return false, before, handBack("some lists could not be fetched")
+	}
 	after := aptCacheTime()
 	return after.Unix() != before.Unix(), after, nil
+}
+
+// unreached reports whether apt-get warned that it could not fetch a list, which
+// is a failure to the Python module.
+func unreached(stderr []byte) bool {
+	for line := range bytes.Lines(stderr) {
+		if bytes.HasPrefix(line, []byte("W: Failed to fetch ")) || bytes.HasPrefix(line, []byte("W: Some index files failed to download")) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(b []byte) string {

@@ -268,6 +268,8 @@ cp -a /etc/apt etc; cp -a /var/lib/apt lib; cp -a /var/cache/apt cache
 		{name: "update, stamp", args: a("update_cache", true), setup: with("mkdir /var/lib/apt/periodic; touch -d 2024-03-04T05:06:07Z /var/lib/apt/periodic/update-success-stamp")},
 		{name: "update fails", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), either: true, once: true,
 			setup: with("echo 'deb file:/nowhere x main' >>/etc/apt/sources.list")},
+		{name: "update reaches nobody", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), either: true, once: true,
+			setup: with("echo 'deb [trusted=yes] http://127.0.0.1:9/ ./' > /etc/apt/sources.list.d/gone.list")},
 		{name: "valid for ages", args: a("cache_valid_time", int64(1<<40), "update_cache", true), handBack: true},
 	}
 	for i := range cases {
@@ -292,6 +294,23 @@ func TestAptHandsBack(t *testing.T) {
 		_, err := Table["apt"](t.Context(), &Env{Name: "apt", Umask: -1, Environ: []string{"PATH=/nowhere"}}, args)
 		if !isHandBack(err) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAptUnreached: apt-get counts lists that it could not fetch as updated; the
+// Python module does not.
+func TestAptUnreached(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false,
+		"W: http://deb/dists/sid/InRelease: Key is stored in legacy trusted.gpg keyring\n":                              false,
+		"W: Target Packages (Packages) is configured multiple times in /etc/apt/a.list:1 and b.list:1\n":                false,
+		"W: Failed to fetch http://deb/InRelease  Unable to connect\n":                                                  true,
+		"N: so\nW: Some index files failed to download. They have been ignored, or old ones used instead.\n":            true,
+		"W: An error occurred during the signature verification. The repository is not updated\nW: Failed to fetch x\n": true,
+	} {
+		if got := unreached([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }
