@@ -82,7 +82,7 @@ func apt(ctx context.Context, c *call, a *aptArgs) (Result, error) {
 		}
 	}
 	if a.Clean {
-		if res, err := m.clean(); err != nil || len(a.Package) == 0 && a.Upgrade == "no" {
+		if res, err := m.clean(); err != nil || m.nothingMore() {
 			return res, err
 		}
 	}
@@ -98,10 +98,15 @@ func apt(ctx context.Context, c *call, a *aptArgs) (Result, error) {
 		}
 	}
 	m.cache = []any{"cache_updated", updated, "cache_update_time", stamp.Unix()}
-	if (a.UpdateCache != nil && *a.UpdateCache || a.CacheValidTime != 0) && len(a.Package) == 0 && a.Upgrade == "no" {
+	if (a.UpdateCache != nil && *a.UpdateCache || a.CacheValidTime != 0) && m.nothingMore() {
 		return value.DictOf(append([]any{"changed", updated}, m.cache...)...), nil
 	}
 	return m.act()
+}
+
+// nothingMore reports whether no package is named, nor is all to be upgraded.
+func (m *aptTask) nothingMore() bool {
+	return len(m.a.Package) == 0 && m.a.Upgrade == "no" && m.a.Deb == nil
 }
 
 // act is what the module does once the lists are as asked.
@@ -109,6 +114,9 @@ func (m *aptTask) act() (Result, error) {
 	a := m.a
 	if a.Upgrade != "no" {
 		return m.upgrade(a.Upgrade)
+	}
+	if a.Deb != nil { // covered has seen that all are installed
+		return value.DictOf("changed", false, "stdout", "", "stderr", "", "diff", ""), nil
 	}
 	if a.State == "latest" && len(m.names) < len(a.Package) {
 		if len(m.names) > 0 {
@@ -138,8 +146,8 @@ func (m *aptTask) covered() error {
 	a := m.a
 	release := opted(a.DefaultRelease)
 	switch {
-	case a.Deb != nil:
-		return handBack("a package from a file")
+	case a.Deb != nil && a.State != "present":
+		return handBack("a package from a file that is not to be present")
 	case !plainDpkgOptions.MatchString(a.DpkgOptions):
 		return handBack("dpkg_options that need quoting")
 	case release != "" && !plainRelease.MatchString(release):
@@ -183,8 +191,52 @@ func (m *aptTask) covered() error {
 	for _, o := range strings.Split(a.DpkgOptions, ",") {
 		options = append(options, `-o "Dpkg::Options::=--`+o+`"`)
 	}
+	if a.Deb != nil {
+		if err := m.debs(strings.Split(*a.Deb, ",")); err != nil {
+			return err
+		}
+	}
 	m.options = fmt.Sprintf("%s -o DPkg::Lock::Timeout=%d", strings.Join(options, " "), a.LockTimeout)
 	return nil
+}
+
+// plainDeb is a file's path that needs no quoting.
+var plainDeb = regexp.MustCompile(`^/[A-Za-z0-9_./+:@-]+$`)
+
+// debs hands back unless the packages in the files are installed, in their versions.
+func (m *aptTask) debs(files []string) error {
+	bin, ok := m.binPath("dpkg")
+	if !ok || m.foreign() {
+		return handBack("packages of several architectures")
+	}
+	for _, f := range files {
+		if !plainDeb.MatchString(f) {
+			return handBack("a package to be fetched, or a path that needs quoting")
+		}
+		r, err := m.run(m.ctx, &command{argv: []string{bin, "--field", f, "Package", "Version"}, env: m.env})
+		if err != nil || r.rc != 0 {
+			return handBack("%s cannot be read", f)
+		}
+		var name, version string
+		for line := range strings.Lines(string(r.stdout)) {
+			switch k, v, _ := strings.Cut(strings.TrimSpace(line), ": "); k {
+			case "Package":
+				name = v
+			case "Version":
+				version = v
+			}
+		}
+		if !m.packages.native(name) || compareDeb(m.packages[name][""].version, version) != 0 {
+			return handBack("%s is to be installed", f)
+		}
+	}
+	return nil
+}
+
+// foreign reports whether dpkg may install packages of other architectures.
+func (m *aptTask) foreign() bool {
+	b, err := m.readEdited("/var/lib/dpkg/arch")
+	return isHandBack(err) || len(strings.Fields(string(b))) > 1
 }
 
 // upgrades reports whether the task upgrades by aptitude where there is one.

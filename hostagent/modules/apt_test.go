@@ -257,6 +257,13 @@ cp -a /etc/apt etc; cp -a /var/lib/apt lib; cp -a /var/cache/apt cache
 		{name: "everything latest, more", args: name(l("*", "vt-plain"), "state", "latest")},
 		{name: "everything present", args: name("*")},
 
+		{name: "file, is", args: a("deb", repo+"/0.deb"), setup: with(get + "vt-plain=1.0")},
+		{name: "files, are, update", args: a("deb", repo+"/0.deb,"+repo+"/5.deb", "update_cache", true, "cache_valid_time", fresh), setup: with(get + "vt-plain=1.0 vt-rec")},
+		{name: "file", args: a("deb", repo+"/0.deb"), handBack: true, once: true},
+		{name: "file, another version", args: a("deb", repo+"/2.deb"), handBack: true, once: true, setup: with(get + "vt-plain=1.0")},
+		{name: "file, none", args: a("deb", repo+"/none.deb"), handBack: true},
+		{name: "file, absent", args: a("deb", repo+"/0.deb", "state", "absent"), handBack: true},
+
 		{name: "update", args: a("update_cache", true)},
 		{name: "update, nothing there", args: a("update_cache", true), setup: with("rm -rf /var/lib/apt/lists/*")},
 		{name: "update, stale", args: a("cache_valid_time", int64(3600), "update_cache", true)},
@@ -364,6 +371,30 @@ awk:
 		if _, ok := parseAptPolicy(odd); ok {
 			t.Errorf("%q is taken", odd)
 		}
+	}
+}
+
+// TestAptIsAskedOnce asks apt-cache again only once what it tells from has changed.
+func TestAptIsAskedOnce(t *testing.T) {
+	bin := t.TempDir()
+	must(t, os.WriteFile(bin+"/apt-cache", []byte("#!/bin/sh\necho x >>"+bin+"/calls\nshift\nfor n; do [ $n = none ] || printf '%s:\\n  Installed: (none)\\n  Candidate: 1\\n  Version table:\\n     1 500\\n' $n; done\n"), 0o755))
+	m := &aptTask{ctx: t.Context(), call: &call{Env: &Env{Umask: -1, Environ: []string{"PATH=" + bin + ":/usr/bin:/bin"}}}, a: &aptArgs{}}
+	if m.aptState() == "" {
+		t.Skip("apt's own directories are set here")
+	}
+	aptKnown.known, aptKnown.state = nil, ""
+	for i := range 3 {
+		known := map[string]*aptPackage{}
+		must(t, m.ask([]string{"vt-a", "none"}, known))
+		if known["vt-a"] == nil || known["vt-a"].candidate != "1" || known["none"] != nil || len(known) != 1 {
+			t.Errorf("time %d: %v", i, known)
+		}
+		if i == 1 {
+			aptKnown.state = "of before"
+		}
+	}
+	if b, err := os.ReadFile(bin + "/calls"); err != nil || string(b) != "x\nx\n" {
+		t.Errorf("asked %q, %v", b, err)
 	}
 }
 

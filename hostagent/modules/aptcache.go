@@ -45,33 +45,6 @@ func (m *aptTask) lookUp(names []string) error {
 	return nil
 }
 
-func (m *aptTask) ask(names []string, into map[string]*aptPackage) error {
-	args := []string{"policy"}
-	if r := opted(m.a.DefaultRelease); r != "" {
-		args = append(args, "-o", "APT::Default-Release="+r)
-	}
-	out, err := m.aptCache(append(args, names...)...)
-	if err != nil {
-		return err
-	}
-	found, ok := parseAptPolicy(out)
-	if !ok {
-		return handBack("an odd answer of apt-cache")
-	}
-	for _, n := range names {
-		if found[n] != nil {
-			into[n] = found[n]
-			continue
-		}
-		for other := range found {
-			if strings.HasPrefix(other, n+":") {
-				return handBack("%s is there for another architecture", n)
-			}
-		}
-	}
-	return nil
-}
-
 func (m *aptTask) aptCache(args ...string) (string, error) {
 	bin, ok := m.binPath("apt-cache")
 	if !ok {
@@ -317,7 +290,7 @@ func (m *aptTask) unpinned(name string) error {
 
 // allNames are the names of all packages, in order.
 func (m *aptTask) allNames() ([]string, error) {
-	if b, err := m.readEdited("/var/lib/dpkg/arch"); isHandBack(err) || len(strings.Fields(string(b))) > 1 {
+	if m.foreign() {
 		return nil, handBack("packages of several architectures")
 	}
 	out, err := m.aptCache("pkgnames")

@@ -4,8 +4,8 @@ package modules
 // what it hands back to the Python module; each reason stands at its handBack.
 var Coverage = map[string]struct{ Native, Back string }{
 	"apt": {
-		"what is as asked, told by dpkg's status and apt-cache; installing, removing, upgrading and cleaning up by the command lines that the Python module runs; names with a version or the beginning of one, patterns of names, names that others provide; every state but a deb; updating the lists; default_release",
-		"deb; names with an architecture, other patterns of versions; dpkg_options and releases that need quoting; a version of a package that apt's preferences name; upgrading where there is aptitude, but for dist; packages that dpkg has not installed in full; lists that cannot be updated; no root to update them; python3-apt missing",
+		"what is as asked, told by dpkg's status and apt-cache; installing, removing, upgrading and cleaning up by the command lines that the Python module runs; names with a version or the beginning of one, patterns of names, names that others provide; every state; debs that are installed; updating the lists; default_release",
+		"debs that are not installed, or to be fetched; names with an architecture, other patterns of versions; dpkg_options and releases that need quoting; a version of a package that apt's preferences name; upgrading where there is aptitude, but for dist; packages that dpkg has not installed in full; lists that cannot be updated; no root to update them; python3-apt missing",
 	},
 	"apt_repository": {
 		"sources that are as asked: there and enabled, or absent",

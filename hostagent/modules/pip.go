@@ -50,6 +50,7 @@ type pipTask struct {
 	venv     string   // empty: none
 	pip      []string // how pip is run
 	path     []string // where its Python looks for packages; empty: not known
+	python   string   // sys.prefix of its Python
 	packages []*pipPackage
 }
 
@@ -113,12 +114,15 @@ func (p *pipTask) find(own *pythonInstall) error {
 			var st syscall.Stat_t
 			if syscall.Stat(file, &st) == nil && st.Mode&0o111 != 0 {
 				p.pip = []string{file}
+				if in, err := p.pythonInstall(p.ctx, p.venv+"/bin/python"); err == nil {
+					p.path, p.python = in.path, in.prefix
+				}
 				return nil
 			}
 		}
 		return handBack("there is no pip in the virtual environment")
 	case p.a.Executable == nil && own.pip != "":
-		p.pip, p.path = []string{own.executable, "-m", "pip"}, own.path
+		p.pip, p.path, p.python = []string{own.executable, "-m", "pip"}, own.path, own.prefix
 		return nil
 	case strings.HasPrefix(executable, "/"):
 		p.pip = []string{executable}
@@ -215,7 +219,7 @@ func (p *pipTask) act() (Result, error) {
 	if p.venv != "" {
 		env = []string{"PATH=" + strings.TrimSuffix(pyJoin(p.venv, "bin")+":"+p.Getenv("PATH"), ":")}
 	}
-	r, err := p.start(cmd, env)
+	r, err := p.startOnce(cmd, env, a.State == "present" && extra == "")
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +280,7 @@ func (p *pipTask) failed(cmd []string, out, text string) error {
 func (p *pipTask) list() (cmd []string, out, text string, err error) {
 	l := p.parsable(p.ctx)
 	cmd = append(slices.Clone(p.pip), "list", "--format=freeze")
-	r, err := p.start(cmd, []string{"LANG=" + l, "LC_ALL=" + l, "LC_MESSAGES=" + l})
+	r, err := p.startOnce(cmd, []string{"LANG=" + l, "LC_ALL=" + l, "LC_MESSAGES=" + l}, true)
 	if err == nil && r.rc != 0 {
 		cmd = append(slices.Clone(p.pip), "freeze")
 		if r, err = p.start(cmd, nil); err == nil && r.rc != 0 {
@@ -331,12 +335,7 @@ func (p *pipTask) watch() (changed func() (bool, error), err error) {
 	if opted(p.a.Requirements) == "" && !vcs || p.a.State == "absent" {
 		return nil, nil
 	}
-	if p.venv != "" {
-		if in, err := p.pythonInstall(p.ctx, p.venv+"/bin/python"); err == nil {
-			p.path = in.path
-		}
-	}
-	if !vcs && opted(p.a.ExtraArgs) == "" && !p.a.Editable && len(p.path) > 0 && p.listable() {
+	if !vcs && opted(p.a.ExtraArgs) == "" && !p.a.Editable && p.listable() {
 		if before := pipInstalled(p.path); before != nil {
 			return func() (bool, error) {
 				after := pipInstalled(p.path)

@@ -2,6 +2,8 @@ package modules
 
 import (
 	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"volant/wire/value"
 )
@@ -154,6 +157,85 @@ func TestPipIsThePythonModule(t *testing.T) {
 }
 
 var pipTemporary = regexp.MustCompile(`pip-req-build-\w+|/tmp/pip-[\w-]+(/[\w.-]+)*|\d+:\d+:\d+\.\d+|(/__pycache__/vtpip\S+\.pyc \S+ \S+).*`)
+
+// TestPipIsRunOnce has pip, which has nothing to do, run again only once something has changed.
+func TestPipIsRunOnce(t *testing.T) {
+	d := newDiffer(t)
+	dir := t.TempDir()
+	shell(`mkdir -p v/bin; touch v/bin/activate
+cat >v/bin/pip3 <<'X'
+#!/bin/sh
+echo "$*" >>"${0%pip3}calls"
+case "$*" in *list*) echo x==1;; *nothing*) echo Successfully installed nothing;; *) echo "Requirement already satisfied: x in y (1)";; esac
+X
+chmod +x v/bin/pip3
+ln -s `+d.core.Python+` v/bin/python
+printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >v/pyvenv.cfg
+site=$(v/bin/python -c 'import sys; print("v/lib/python%d.%d/site-packages" % sys.version_info[:2])')
+mkdir -p $site/x-1.dist-info; ln -s $PWD/$site v/site
+printf 'Name: x\nVersion: 1\n' >$site/x-1.dist-info/METADATA`)(t, dir)
+	run := func(check bool, environ []string, kv ...any) {
+		t.Helper()
+		env := &Env{Name: "pip", Environ: append([]string{"PATH=/usr/bin:/bin", "HOME=" + dir}, environ...), Umask: -1, Python: d.core.Python, Check: check}
+		res, err := Table["pip"](t.Context(), env, value.DictOf(append([]any{"virtualenv", dir + "/v"}, kv...)...))
+		if err != nil || res.Bool("failed") || res.Lookup("stdout") == "" {
+			t.Fatalf("%v %v", res, err)
+		}
+	}
+	none := []string{"PIP_NO_INDEX=1"}
+	calls := 0
+	expect := func(n int, what string) {
+		t.Helper()
+		b, err := os.ReadFile(dir + "/v/bin/calls")
+		must(t, err)
+		if got := strings.Count(string(b), "\n") - calls; got != n {
+			t.Errorf("%s: pip ran %d times, want %d", what, got, n)
+		}
+		calls = strings.Count(string(b), "\n")
+	}
+	for range 2 {
+		run(false, none, "name", "x")
+	}
+	expect(1, "nothing to do")
+	for range 2 {
+		run(true, none, "name", "x")
+	}
+	expect(1, "check mode")
+	for range 2 {
+		run(false, none, "name", "nothing")
+	}
+	expect(2, "something done")
+	for range 2 {
+		run(false, nil, "name", "x")
+	}
+	expect(2, "newer versions are looked for")
+	for range 2 {
+		run(false, none, "name", "x", "state", "latest")
+	}
+	expect(2, "latest")
+	must(t, os.WriteFile(dir+"/v/site/x-1.dist-info/METADATA", []byte("Name: x\nVersion: 1.1\n"), 0o644))
+	run(false, none, "name", "x")
+	expect(1, "another version")
+	must(t, os.WriteFile(dir+"/r.txt", []byte("x\n"), 0o644))
+	for range 2 {
+		run(false, none, "requirements", dir+"/r.txt")
+	}
+	expect(1, "requirements")
+	must(t, os.WriteFile(dir+"/r.txt", []byte("x\ny\n"), 0o644))
+	run(false, none, "requirements", dir+"/r.txt")
+	expect(1, "other requirements")
+	sum := sha256.Sum224([]byte(dir + "/v"))
+	state := dir + "/.cache/pip/selfcheck/" + hex.EncodeToString(sum[:])
+	must(t, os.MkdirAll(filepath.Dir(state), 0o755))
+	for days, want := range []int{1, 1, 1, 1, 1, 1, 1, 2} {
+		last := time.Now().UTC().Add(-time.Duration(days) * 24 * time.Hour).Format("2006-01-02T15:04:05.000000")
+		must(t, os.WriteFile(state, []byte(`{"key":"`+dir+`/v","last_check":"`+last+`+00:00","pypi_version":"1"}`), 0o644))
+		for range 2 {
+			run(false, nil, "name", "x")
+		}
+		expect(want, fmt.Sprintf("looked for %d days ago", days))
+	}
+}
 
 func TestParsePip(t *testing.T) {
 	for in, want := range map[string]string{

@@ -21,26 +21,35 @@ var (
 // pipList is the versions of packages, by canonical name, that pip would list.
 type pipList map[string]string
 
-// listable reports whether reading the directories of packages tells how a
-// list of pip's changes: neither settings of pip nor the requirements lead
-// elsewhere.
-func (p *pipTask) listable() bool {
+// plainSettings reports whether no setting of pip leads it to other packages;
+// files are those that settings are read from.
+func (p *pipTask) plainSettings() (files []string, plain bool) {
 	for _, kv := range p.Environ {
 		if pipEnvironment.MatchString(kv) {
-			return false
+			return nil, false
 		}
 	}
-	config := p.Getenv("XDG_CONFIG_HOME")
+	home, config := p.Getenv("HOME"), p.Getenv("XDG_CONFIG_HOME")
 	if config == "" {
-		config = p.Getenv("HOME") + "/.config"
+		config = home + "/.config"
 	}
-	for _, f := range []string{"/etc/pip.conf", "/etc/xdg/pip/pip.conf", p.Getenv("HOME") + "/.pip/pip.conf", config + "/pip/pip.conf", filepath.Join(p.venv, "pip.conf")} {
+	files = []string{"/etc/pip.conf", "/etc/xdg/pip/pip.conf", home + "/.pip/pip.conf", config + "/pip/pip.conf", filepath.Join(p.python, "pip.conf")}
+	for _, f := range files {
 		b, err := p.readEdited(f)
 		if isHandBack(err) || pipSettings.Match(b) {
-			return false
+			return nil, false
 		}
 	}
-	b, err := p.readEdited(join(p.dir, opted(p.a.Requirements)))
+	return files, true
+}
+
+// easyRequirements reports whether the file of requirements, if any, names
+// nothing but packages of an index.
+func (p *pipTask) easyRequirements() bool {
+	if opted(p.a.Requirements) == "" {
+		return true
+	}
+	b, err := p.readEdited(join(p.dir, *p.a.Requirements))
 	if err != nil {
 		return false
 	}
@@ -50,6 +59,13 @@ func (p *pipTask) listable() bool {
 		}
 	}
 	return true
+}
+
+// listable reports whether reading the directories of packages tells how a
+// list of pip's changes.
+func (p *pipTask) listable() bool {
+	_, plain := p.plainSettings()
+	return plain && len(p.path) > 0 && p.easyRequirements()
 }
 
 // pipInstalled reads what is installed in directories of packages; the first
