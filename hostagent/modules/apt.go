@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -259,32 +262,75 @@ func (m *aptTask) stale() bool {
 
 // update updates the package lists, and reports whether and when that showed.
 // The Python module does it in its own process by apt's library, which is what
-// apt-get does. Where it fails it is left to the module, which tries again and
-// again: the lists that could not be had are as they were.
+// apt-get does, and tries again where it fails.
 func (m *aptTask) update(before time.Time) (bool, time.Time, error) {
 	if m.Check {
-		return true, aptCacheTime(), nil
+		_, err := m.aptCache("policy", "apt") // it has to work, as the module's cache has
+		return true, aptCacheTime(), err
 	}
 	switch {
-	case m.a.UpdateCacheRetries < 1:
-		return false, before, handBack("the lists are to be updated without a try")
+	case m.a.UpdateCacheRetries < 1 || m.a.UpdateCacheRetryMaxDelay < 0 || m.a.UpdateCacheRetryMaxDelay > 1<<32:
+		return false, before, handBack("an unusual number or delay of tries")
 	case os.Geteuid() != 0:
 		return false, before, handBack("only root updates the lists")
 	case locked("/var/lib/apt/lists/lock"):
 		return false, before, handBack("the lists are locked")
 	}
-	r, err := m.run(m.ctx, &command{argv: []string{m.aptGet, "update", "-q"}, env: []string{"LC_ALL=" + m.locale}})
-	if err != nil {
-		return false, before, err
+	random := time.Duration(rand.IntN(1000)) * time.Millisecond
+	why := ""
+	var notices []string // that the attempt before left
+	for i := range m.a.UpdateCacheRetries {
+		r, err := m.run(m.ctx, &command{argv: []string{m.aptGet, "update", "-o", "quiet=0"}, env: []string{"LC_ALL=" + m.locale}})
+		if err != nil {
+			return false, before, err
+		}
+		// A server that is not reached is a failure without a word to apt's
+		// library, and none to apt-get.
+		why = ""
+		if r.rc == 0 && !unreached(r.stderr) {
+			after := aptCacheTime()
+			return after.Unix() != before.Unix(), after, nil
+		}
+		if r.rc != 0 {
+			why, notices = aptErrors(notices, string(r.stderr))
+		}
+		if i == 0 && (unreadableApt(r) || strings.Contains(why, "Could not get lock")) {
+			return false, before, handBack("the lists cannot be used: %s", firstLine(r.stderr))
+		}
+		m.Warn("Failed to update cache after %d retries due to %s, retrying", i+1, why)
+		limit := time.Duration(m.a.UpdateCacheRetryMaxDelay) * time.Second
+		delay := limit + random
+		if d := time.Second<<min(i, 32) + random; d <= limit {
+			delay = d
+		}
+		select {
+		case <-m.ctx.Done():
+			return false, before, m.ctx.Err()
+		case <-time.After(delay):
+		}
+		m.Warn("Sleeping for %d seconds, before attempting to refresh the cache again", int64(math.RoundToEven(delay.Seconds())))
 	}
-	if r.rc != 0 {
-		return false, before, handBack("the lists could not be updated: %s", firstLine(r.stderr))
+	return false, before, fail(fmt.Sprintf("Failed to update apt cache after %d retries: %s", m.a.UpdateCacheRetries, why))
+}
+
+// aptErrors is what apt-get said went wrong, as the exception of apt's library
+// has it: what was left before and everything up to the last that is more than
+// a notice. The notices after that are left for the next.
+func aptErrors(before []string, text string) (why string, left []string) {
+	all, last := before, 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch kind, rest, _ := strings.Cut(line, ": "); {
+		case kind == "E" || kind == "W":
+			all = append(all, kind+":"+rest)
+			last = len(all)
+		case kind == "N":
+			all = append(all, "W:"+rest)
+		case strings.HasPrefix(line, "   ") && len(all) > 0:
+			all[len(all)-1] += "\n" + line[3:]
+		}
 	}
-	if unreached(r.stderr) {
-		return false, before, handBack("some lists could not be fetched")
-	}
-	after := aptCacheTime()
-	return after.Unix() != before.Unix(), after, nil
+	return strings.Join(all[:last], ", "), slices.Clone(all[last:])
 }
 
 // unreached reports whether apt-get warned that it could not fetch a list, which

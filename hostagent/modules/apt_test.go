@@ -81,12 +81,14 @@ func debRepository(t *testing.T) string {
 
 var (
 	aptSpeed = regexp.MustCompile(`Fetched (\S+ k?B) in \S+ \(\S+ k?B/s\)`)
+	aptPause = regexp.MustCompile(`Sleeping for [01] seconds`)
 	aptStamp = regexp.MustCompile(`(cache_update_time = )(\d+)`)
 	aptGone  = regexp.MustCompile(`/tmp/apt-dpkg-install-\w+|^/var/lib/apt/lists/.*`)
 )
 
 // aptVolatile replaces how fast apt was, and when what has just been done was done.
 func aptVolatile(s string) string {
+	s = aptPause.ReplaceAllString(s, "Sleeping for some seconds")
 	s = aptGone.ReplaceAllString(aptSpeed.ReplaceAllString(s, "Fetched $1"), "some file")
 	m := aptStamp.FindStringSubmatchIndex(s)
 	if m == nil {
@@ -264,19 +266,27 @@ cp -a /etc/apt etc; cp -a /var/lib/apt lib; cp -a /var/cache/apt cache
 		{name: "file, none", args: a("deb", repo+"/none.deb"), handBack: true},
 		{name: "file, absent", args: a("deb", repo+"/0.deb", "state", "absent"), handBack: true},
 
-		{name: "update", args: a("update_cache", true)},
-		{name: "update, nothing there", args: a("update_cache", true), setup: with("rm -rf /var/lib/apt/lists/*")},
+		{name: "update", args: a("update_cache", true), once: true}, // a second update within a second does not show
+		{name: "update, nothing there", args: a("update_cache", true), once: true, setup: with("rm -rf /var/lib/apt/lists/*; touch -d 2024-02-03T04:05:06Z /var/lib/apt/lists")},
 		{name: "update, stale", args: a("cache_valid_time", int64(3600), "update_cache", true)},
-		{name: "update, install", args: name("vt-plain", "update_cache", true), setup: with("rm -rf /var/lib/apt/lists/*")},
+		{name: "update, install", args: name("vt-plain", "update_cache", true), setup: with("rm -rf /var/lib/apt/lists/*; touch -d 2024-02-03T04:05:06Z /var/lib/apt/lists")},
 		{name: "update, absent", args: name("vt-plain", "update_cache", true, "state", "absent"), setup: with(get + "vt-plain")},
 		{name: "update, upgrade", args: a("update_cache", true, "upgrade", "dist", "cache_valid_time", int64(60)), setup: with(get + "vt-plain=1.0")},
 		{name: "update, unknown", args: name("vt-nothing", "update_cache", true)},
 		{name: "update, odd name", args: name("vt-plain:all", "update_cache", true), handBack: true},
 		{name: "update, stamp", args: a("update_cache", true), setup: with("mkdir /var/lib/apt/periodic; touch -d 2024-03-04T05:06:07Z /var/lib/apt/periodic/update-success-stamp")},
-		{name: "update fails", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), either: true, once: true,
+		{name: "update fails", args: a("update_cache", true, "update_cache_retries", int64(2), "update_cache_retry_max_delay", int64(0)),
 			setup: with("echo 'deb file:/nowhere x main' >>/etc/apt/sources.list")},
-		{name: "update reaches nobody", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), either: true, once: true,
-			setup: with("echo 'deb [trusted=yes] http://127.0.0.1:9/ ./' > /etc/apt/sources.list.d/gone.list")},
+		{name: "update fails, package", args: name("vt-plain", "update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)),
+			setup: with("echo 'deb [trusted=yes] copy:/nowhere ./' >>/etc/apt/sources.list")},
+		{name: "update reaches nobody", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), once: true,
+			setup: with("rm -f /etc/apt/apt.conf.d/*proxy*; echo 'deb http://127.0.0.1:9/debian x main' >>/etc/apt/sources.list")},
+		{name: "update of two lists alike", args: a("update_cache", true, "update_cache_retries", int64(1)), once: true,
+			setup: with("cp /etc/apt/sources.list /etc/apt/sources.list.d.list; mkdir -p /etc/apt/sources.list.d; cp /etc/apt/sources.list /etc/apt/sources.list.d/again.list")},
+		{name: "update of a list that cannot be read", args: a("update_cache", true, "update_cache_retries", int64(1), "update_cache_retry_max_delay", int64(0)), handBack: true, once: true,
+			setup: with("echo 'debt what' >>/etc/apt/sources.list")},
+		{name: "install, a list that cannot be read", args: name("vt-plain"), handBack: true, setup: with("echo 'debt what' >>/etc/apt/sources.list")},
+		{name: "upgrade, a list that cannot be read", args: a("upgrade", "dist"), handBack: true, setup: with("echo 'debt what' >>/etc/apt/sources.list; : >>/var/lib/dpkg/lock; : >>/var/lib/dpkg/lock-frontend")},
 		{name: "valid for ages", args: a("cache_valid_time", int64(1<<40), "update_cache", true), handBack: true},
 	}
 	for i := range cases {
@@ -333,6 +343,23 @@ func TestSplitAptSpec(t *testing.T) {
 		if got := splitAptSpec(text); got != want {
 			t.Errorf("%s: %+v", text, got)
 		}
+	}
+}
+
+func TestAptErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"E: one\n":                       "E:one",
+		"W: a\nN: b\nE: c\n   d\nN: e\n": "W:a, W:b, E:c\nd",
+		"N: only\n":                      "",
+		"text\n":                         "",
+	} {
+		if got, _ := aptErrors(nil, in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	_, left := aptErrors(nil, "E: one\nN: two\n")
+	if got, left := aptErrors(left, "E: three\n"); got != "W:two, E:three" || len(left) > 0 {
+		t.Errorf("%q, %q are left", got, left)
 	}
 }
 

@@ -97,7 +97,17 @@ func (m *aptTask) get(line string) (*ran, error) {
 	if err != nil {
 		return nil, commandFailed(err, argv)
 	}
+	if unreadableApt(r) {
+		return nil, handBack("apt-get failed: %s", firstLine(r.stderr))
+	}
 	return r, nil
+}
+
+// unreadableApt reports whether apt-get gave up before it did anything, for
+// its sources or lists cannot be read; the module fails, or mends them, in its own way.
+func unreadableApt(r *ran) bool {
+	text := string(r.stderr)
+	return r.rc != 0 && (strings.Contains(text, "The list of sources could not be read") || strings.Contains(text, "status file could not be parsed or opened"))
 }
 
 // policyFile tells Debian's scripts whether a service may be started.

@@ -5,7 +5,7 @@ package modules
 var Coverage = map[string]struct{ Native, Back string }{
 	"apt": {
 		"what is as asked, told by dpkg's status and apt-cache; installing, removing, upgrading and cleaning up by the command lines that the Python module runs; names with a version or the beginning of one, patterns of names, names that others provide; every state; debs that are installed; updating the lists; default_release",
-		"debs that are not installed, or to be fetched; names with an architecture, other patterns of versions; dpkg_options and releases that need quoting; a version of a package that apt's preferences name; upgrading where there is aptitude, but for dist; packages that dpkg has not installed in full; lists that cannot be updated; no root to update them; python3-apt missing",
+		"debs that are not installed, or to be fetched; names with an architecture, other patterns of versions; dpkg_options and releases that need quoting; a version of a package that apt's preferences name; upgrading where there is aptitude, but for dist; packages that dpkg has not installed in full; lists that are locked, or no root to update them; python3-apt missing",
 	},
 	"apt_repository": {
 		"sources that are as asked: there and enabled, or absent",
@@ -46,7 +46,7 @@ var Coverage = map[string]struct{ Native, Back string }{
 		"other package managers, or all of them; apk installed; python3-apt or python3-rpm missing; a package that dpkg has not installed in full, or of which there are several builds",
 	},
 	"pip": {
-		"names, with versions and extras, paths and URLs, requirements, by the pip commands that the Python module runs; what requirements changed is told by the directories of packages, without asking pip twice; check mode",
+		"names, with versions and extras, paths and URLs, requirements, by the pip commands that the Python module runs; what requirements changed is told by the directories of packages, without asking pip twice; where pip had nothing to do, what it said is kept while nothing changes; check mode",
 		"making a virtual environment, but for check mode; requirements with markers, URLs of their own or unusual versions; in check mode, conditions on versions that are more than numbers; no pip; an interpreter without the packaging library",
 	},
 	"ping": {"everything", ""},

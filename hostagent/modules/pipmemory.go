@@ -52,9 +52,8 @@ func (p *pipTask) startOnce(cmd, env []string, quiet bool) (*ran, error) {
 	if err != nil || key == "" || r.rc != 0 || len(r.stdout)+len(r.stderr) > maxPipSaidSize {
 		return r, err
 	}
-	listing := slices.Contains(cmd, "list")
 	var until time.Time
-	if !listing {
+	if cmd[len(p.pip)] != "list" {
 		ok := false
 		if until, ok = p.noticesUntil(); !ok || !onlySatisfied(string(r.stdout)) {
 			return r, nil

@@ -35,7 +35,7 @@ func inSandbox(t *testing.T) bool {
 		t.Skip("needs root")
 	}
 	name := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
-	args := []string{"-test.run=" + name, "-test.timeout=10m", "-test.v"}
+	args := []string{"-test.run=" + name, "-test.timeout=30m", "-test.v"}
 	if part := os.Getenv("VOLANT_TEST_CASE"); part != "" { // for work on one case
 		args[0] = "-test.run=" + name + "/" + part
 	}
