@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
-
-	"volant/wire/value"
 )
 
 // errKeys says that a mapping's keys are not ascending integers: whoever wrote it
@@ -263,15 +261,7 @@ func (p *Parser) dict(to *Dict) error {
 	if err != nil {
 		return fmt.Errorf("decoding a value: %w", err)
 	}
-	switch v := v.(type) {
-	case nil:
-		to.Dict = nil
-	case *value.Dict:
-		to.Dict = v
-	default:
-		return fmt.Errorf("decoding a mapping: it is a %T", v)
-	}
-	return nil
+	return to.set(v)
 }
 
 // Skip reads past one value of any kind.

@@ -24,6 +24,11 @@ func (d *Dict) UnmarshalCBOR(b []byte) error {
 	if err != nil {
 		return err
 	}
+	return d.set(v)
+}
+
+// set makes v the mapping, which null is, too.
+func (d *Dict) set(v any) error {
 	switch v := v.(type) {
 	case nil:
 		d.Dict = nil
