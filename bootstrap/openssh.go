@@ -146,10 +146,10 @@ func plainWords(stderr, or string) string {
 			kept = append(kept, line)
 		}
 	}
-	if len(kept) == 0 {
-		return or
+	if text := clip(strings.Join(kept, "\r\n"), 4000); text != "" {
+		return text
 	}
-	return clip(strings.Join(kept, "\r\n"), 4000)
+	return or // nothing that can be shown
 }
 
 // met is whom ssh met, as it tells with -v.
