@@ -52,7 +52,7 @@ var volatileText = []struct {
 	{regexp.MustCompile(`muxclient: master hello exchange failed\s*`), ""},
 	{regexp.MustCompile(`\baa[a-z0-9_]{8}\.bb`), "aaRANDOM.bb"},
 	{regexp.MustCompile(`/ansible\.[a-z0-9_]{8}`), "/ansible.RANDOM"},
-	{regexp.MustCompile(`Fetched ([\d.]+ k?B) in \d+s \([\d.,]+ k?B/s\)`), "Fetched $1"},
+	{regexp.MustCompile(`Fetched ([\d.]+ [kMG]?B) in \d+s \([\d.,]+ [kMG]?B/s\)`), "Fetched $1"},
 	{regexp.MustCompile(`Paused for [\d.]+ seconds`), "Paused for N seconds"},
 	{regexp.MustCompile(`BECOME-SUCCESS-[^"]*`), "BECOME"},
 	{regexp.MustCompile(`10\.77\.\d+\.(\d+)`), "10.77.0.$1"},
