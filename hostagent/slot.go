@@ -28,11 +28,7 @@ func (l *link) slot() {
 		return
 	}
 	for {
-		kind, body, err := r.ReadRaw()
-		var m wire.Message
-		if err == nil {
-			m, err = frame.Decode(kind, body)
-		}
+		m, err := r.Read()
 		if err != nil {
 			if l.conn.Context().Err() == nil && !isReset(err) {
 				l.sess.log.Debug("Slot ended", "err", err)
@@ -53,7 +49,7 @@ func (l *link) slot() {
 		case *wire.Task:
 			waiting = false
 			l.taken()
-			t.task = body
+			t.task = r.Body()
 			err = l.task(s, t, m)
 		case *wire.Collect:
 			waiting = false

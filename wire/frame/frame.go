@@ -221,3 +221,6 @@ func (r *Reader) Read() (wire.Message, error) {
 	}
 	return Decode(k, body)
 }
+
+// Body is the body of the message that Read returned last, valid until the next call.
+func (r *Reader) Body() []byte { return r.buf }
