@@ -191,7 +191,7 @@ func (c *cliRun) harm() {
 		c.tell("an agent ended")
 		// Where its successor's clock is far ahead, on a machine that is up for a day,
 		// the journal looks too old to be kept: what it knew is lost, and said to be.
-		c.lossy = c.lossy || c.skewed
+		c.lossy = c.lossy || c.skewed && upForADay()
 		c.signalAgent(1+c.rng.IntN(cliHosts), syscall.SIGTERM)
 	case 2:
 		if !ownBoot() {
@@ -210,6 +210,13 @@ func (c *cliRun) harm() {
 	case 3:
 		time.Sleep(time.Duration(c.rng.IntN(1500)) * time.Millisecond)
 	}
+}
+
+// upForADay tells whether journals may look a day old here.
+func upForADay() bool {
+	b, err := os.ReadFile("/proc/uptime")
+	seconds, perr := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(string(b), " ", 2)[0]), 64)
+	return err != nil || perr != nil || seconds > 24*3600
 }
 
 // synced is a file that says how much of the journal is on the disk, where the
