@@ -15,21 +15,48 @@ import (
 // ahead waits for the child that the rig's only server has forked ahead.
 func (r *rig) ahead(t *testing.T) int {
 	t.Helper()
+	last, same := 0, 0
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		for _, e := range r.pool.servers {
-			pid := e.s.cmd.Process.Pid
-			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-			if err != nil {
-				t.Skip("the kernel does not list children")
+			child := onlyChild(t, e.s.cmd.Process.Pid)
+			if child == 0 || child != last {
+				last, same = child, 0
+				continue
 			}
-			if f := strings.Fields(string(b)); len(f) == 1 {
-				child, _ := strconv.Atoi(f[0])
+			// A module's own child may still be ending (running, or not waited for);
+			// the one ahead sleeps until it is given something.
+			if same++; same >= 10 && asleep(child) {
 				return child
 			}
 		}
 	}
 	t.Fatal("no child is forked ahead")
 	return 0
+}
+
+// onlyChild is the one child of a process, 0 where there is none or more.
+func onlyChild(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		t.Skip("the kernel does not list children")
+	}
+	f := strings.Fields(string(b))
+	if len(f) != 1 {
+		return 0
+	}
+	child, _ := strconv.Atoi(f[0])
+	return child
+}
+
+// asleep tells whether a process waits for something.
+func asleep(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, ok := strings.Cut(string(b), ") ")
+	return ok && strings.HasPrefix(rest, "S")
 }
 
 // TestAhead: a module that runs in a child forked ahead gives what it gave in one
