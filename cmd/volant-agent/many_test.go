@@ -31,7 +31,7 @@ func agentsForMany(t *testing.T) int {
 // TestMany runs 20 trivial sub-tasks on many agents of one process over UDP,
 // in step as the linear strategy does.
 func TestMany(t *testing.T) {
-	if err := sim.RaiseLimit(); err != nil {
+	if _, err := sim.RaiseLimit(); err != nil {
 		t.Fatal(err)
 	}
 	n := agentsForMany(t)

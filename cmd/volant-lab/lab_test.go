@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -209,4 +213,71 @@ func TestSystemdLabs(t *testing.T) {
 		}
 	}
 	boot(b)
+}
+
+// TestSimulate: agents that one process may not have the descriptors for are
+// simulated by several, with one inventory, which end together.
+func TestSimulate(t *testing.T) {
+	for name, end := range map[string]syscall.Signal{"ended": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command("/bin/sh", "-c", `ulimit -Sn 200 && ulimit -Hn 200 && exec "$@"`, "sh", // 50 each
+				os.Args[0], "simulate", "--agents", "120", "--dir", dir)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stderr = os.Stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil || !strings.Contains(line, "120 agents simulated") {
+				t.Fatalf("%q, %v", line, err)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, "inventory.ini"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ports []string
+			for i, host := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
+				var number, port int
+				if _, err := fmt.Sscanf(host, "s%05d ansible_host=127.0.0.1 ansible_port=%d ansible_user=sim", &number, &port); err != nil || number != i+1 {
+					t.Fatalf("host %d is %q, %v", i+1, host, err)
+				}
+				ports = append(ports, fmt.Sprintf("127.0.0.1:%d", port))
+			}
+			if pins, _ := filepath.Glob(filepath.Join(dir, "state", "*", "*")); len(ports) != 120 || len(pins) < 120 {
+				t.Fatalf("%d hosts, %d pins", len(ports), len(pins))
+			}
+			taken := func() (n int) {
+				for _, addr := range ports {
+					if l, err := net.ListenPacket("udp4", addr); err != nil {
+						n++
+					} else {
+						_ = l.Close()
+					}
+				}
+				return n
+			}
+			if n := taken(); n != 120 {
+				t.Errorf("%d of 120 agents are up", n)
+			}
+			_ = cmd.Process.Signal(end)
+			err = cmd.Wait()
+			if end == syscall.SIGTERM && err != nil {
+				t.Error(err)
+			}
+			for i := 0; taken() > 0; i++ {
+				if i == 500 || end == syscall.SIGTERM {
+					t.Fatalf("%d agents outlive the process", taken())
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "agents")); end == syscall.SIGTERM && !os.IsNotExist(err) {
+				t.Errorf("the agents' directory: %v", err)
+			}
+		})
+	}
 }

@@ -27,7 +27,7 @@ type cli struct {
 	Sshd    sshdCmd    `cmd:"" help:"Stop, start or restart the SSH servers; logins that are open stay or go as with a real one."`
 	Down    downCmd    `cmd:"" help:"Stop everything the lab started and remove its hosts."`
 
-	Simulate simulateCmd `cmd:"" help:"Many agents in this process that answer every module as ping does, to measure the controller."`
+	Simulate simulateCmd `cmd:"" help:"Many agents on loopback that answer every module as ping does, to measure the controller."`
 
 	ServeProcess serveProcessCmd `cmd:"" hidden:""`
 	SuperviseOne superviseCmd    `cmd:"" hidden:""`

@@ -139,6 +139,6 @@ func (Ping) Run(_ context.Context, _ *hostagent.Env, _ *wire.Task) (*wire.Outcom
 // Close implements hostagent.Runner.
 func (Ping) Close() error { return nil }
 
-// RaiseLimit allows the process as many descriptors as it may have: every
-// agent needs a socket and a lock.
-func RaiseLimit() error { return raiseLimit(os.Getpid()) }
+// RaiseLimit allows the process as many descriptors as it may have, and says how
+// many these are: every agent needs a socket and a lock.
+func RaiseLimit() (int, error) { return raiseLimit(os.Getpid()) }
