@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+	"golang.org/x/sys/unix"
 )
 
 const prefix = "Failed to connect to the host via ssh: "
@@ -27,7 +28,7 @@ const prefix = "Failed to connect to the host via ssh: "
 // refused dials and returns the error there must be.
 func refused(t *testing.T, o Options) *Error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c, err := Dial(ctx, o)
 	if err == nil {
@@ -192,6 +193,24 @@ func writeKey(t *testing.T, file, passphrase string) {
 	}
 }
 
+// taken is a TCP port at which nobody listens and that nobody else can have.
+func taken(t *testing.T) int {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.(*unix.SockaddrInet4).Port
+}
+
 func TestNoServer(t *testing.T) {
 	listen := func(serve func(net.Conn)) int {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -212,13 +231,10 @@ func TestNoServer(t *testing.T) {
 	}
 	closed := listen(func(c net.Conn) { c.Close() })
 	garbage := listen(func(c net.Conn) { fmt.Fprintf(c, "hello\x00 world\r\n"); time.Sleep(100 * time.Millisecond); c.Close() })
-	silent := listen(func(c net.Conn) { time.Sleep(5 * time.Second); c.Close() })
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	none := free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	silent := listen(func(c net.Conn) { <-over; c.Close() })
+	none := taken(t)
 	for name, tc := range map[string]struct {
 		host string
 		port int
@@ -233,7 +249,11 @@ func TestNoServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := refused(t, Options{Host: tc.host, Port: tc.port, User: "u", CommonArgs: "-F none", Timeout: 1500 * time.Millisecond, HomeDir: t.TempDir()})
+			patience := time.Minute
+			if tc.kind == KindTimeout {
+				patience = 1500 * time.Millisecond
+			}
+			e := refused(t, Options{Host: tc.host, Port: tc.port, User: "u", CommonArgs: "-F none", Timeout: patience, HomeDir: t.TempDir()})
 			if e.Kind != tc.kind || !strings.HasPrefix(e.Msg, prefix+tc.want) {
 				t.Errorf("%s: %q", e.Kind, e.Msg)
 			}
@@ -267,7 +287,7 @@ func TestCrowded(t *testing.T) {
 					c.Close()
 				}
 			}()
-			refused(t, Options{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, User: "u", CommonArgs: "-F none", Timeout: 5 * time.Second, HomeDir: t.TempDir()})
+			refused(t, Options{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, User: "u", CommonArgs: "-F none", Timeout: time.Minute, HomeDir: t.TempDir()})
 			if n := tries.Load(); n != 3 {
 				t.Errorf("%d connections, want 3", n)
 			}

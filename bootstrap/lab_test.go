@@ -89,7 +89,7 @@ func testAgent(args []string) int {
 			if err := cmd.Start(); err != nil {
 				return 1
 			}
-			for range 500 {
+			for range 6000 {
 				if read() && r.PID == cmd.Process.Pid {
 					break
 				}
@@ -223,7 +223,7 @@ func dial(t *testing.T, o Options) *Client {
 
 func ensure(t *testing.T, o Options) (AgentInfo, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	return dial(t, o).EnsureAgent(ctx, selfBinaries(), Enrolment{Controller: make([]byte, ed25519.PublicKeySize), Name: "test"})
 }

@@ -40,7 +40,7 @@ func TestOpenSSH(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		if _, err = c.Run(ctx, "sleep 20", nil); err == nil || time.Since(begin) > 2*time.Second {
+		if _, err = c.Run(ctx, "sleep 120", nil); err == nil || time.Since(begin) > time.Minute {
 			t.Errorf("cancelled: %v after %v", err, time.Since(begin))
 		}
 		if !c.verified || len(c.hostKey) == 0 || c.dialHost() != "127.0.0.1" {
@@ -69,9 +69,14 @@ func TestOpenSSH(t *testing.T) {
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", dir, err)
 		}
-		out, _ := exec.Command("pgrep", "-f", filepath.Base(dir)).Output()
-		if len(out) > 0 {
-			t.Errorf("processes: %s", out)
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) { // killed, and not yet taken down
+			out, _ := exec.Command("pgrep", "-f", filepath.Base(dir)).Output()
+			if len(out) == 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("processes: %s", out)
+			}
 		}
 	})
 	t.Run("jump hosts", func(t *testing.T) {

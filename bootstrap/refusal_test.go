@@ -47,42 +47,58 @@ func TestSSHRefusal(t *testing.T) {
 func TestHangingConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	program, pid := filepath.Join(dir, "ssh"), filepath.Join(dir, "pid")
-	script := "#!/bin/sh\nsleep 20 & echo $! >" + pid + "; wait\n"
+	script := "#!/bin/sh\nsleep 300 & echo $! >" + pid + ".new; mv " + pid + ".new " + pid + "; wait\n"
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	o := open(Options{Host: "h", Executable: program, HomeDir: dir, LocalUser: "x", Timeout: 30 * time.Second})
+	o := open(Options{Host: "h", Executable: program, HomeDir: dir, LocalUser: "x", Timeout: 10 * time.Minute})
+	gone := func(t *testing.T) {
+		t.Helper()
+		b, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended := filepath.Join("/proc", string(b[:len(b)-1])); stillThere(ended) {
+			t.Errorf("%s still runs", ended)
+		}
+		if err := os.Remove(pid); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Run("interrupted", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
+		go func() { // ends with ctx at the latest
+			for ctx.Err() == nil {
+				if _, err := os.Stat(pid); err == nil {
+					cancel() // once it ponders
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
 		begin := time.Now()
-		if _, err := Dial(ctx, o); err == nil || time.Since(begin) > 5*time.Second {
+		if _, err := Dial(ctx, o); err == nil || time.Since(begin) > time.Minute {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
+		gone(t)
 	})
 	t.Run("timeout", func(t *testing.T) {
 		o := o
-		o.Timeout = time.Second
+		o.Timeout = 3 * time.Second
 		begin := time.Now()
 		_, err := Dial(t.Context(), o)
 		var e *Error
-		if !errors.As(err, &e) || e.Kind != KindTimeout || time.Since(begin) > 10*time.Second {
+		if !errors.As(err, &e) || e.Kind != KindTimeout || time.Since(begin) > time.Minute {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
+		gone(t)
 	})
-	b, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if gone := filepath.Join("/proc", string(b[:len(b)-1])); stillThere(gone) {
-		t.Errorf("%s still runs", gone)
-	}
 }
 
-// stillThere waits a moment for a process to go; one that nobody has reaped
+// stillThere waits a while for a process to go; one that nobody has reaped
 // yet is gone.
 func stillThere(path string) bool {
-	for range 40 {
+	for range 600 {
 		b, err := os.ReadFile(filepath.Join(path, "stat"))
 		if err != nil || bytes.Contains(b, []byte(") Z ")) {
 			return false

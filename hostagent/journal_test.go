@@ -170,7 +170,7 @@ func TestJournalDamagedAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(5 * time.Second); !stage.Zombie(dying.Process.Pid) && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !stage.Zombie(dying.Process.Pid) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	t.Cleanup(func() {

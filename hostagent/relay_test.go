@@ -107,7 +107,7 @@ func TestDeafWorker(t *testing.T) {
 				if healthy {
 					t.Error("it is to have another sub-task")
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("it is waited for without end")
 				h.Close()
 			}

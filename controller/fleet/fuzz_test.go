@@ -92,7 +92,7 @@ func FuzzLink(f *testing.F) {
 		if err := fl.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took > 10*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("it ended after %v", took)
 		}
 	})

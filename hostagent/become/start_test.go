@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -35,7 +36,7 @@ if [ -n "$ASK" ]; then
   done
 fi
 [ "$user" != nosuch ] || { echo "sudo: unknown user nosuch" >&2; exit 1; }
-[ -z "$HANG" ] || exec sleep 60
+[ -z "$HANG" ] || exec sleep 300
 export AS=$user
 exec "$@"
 `
@@ -48,6 +49,9 @@ echo "as $AS $1"; echo words >&2; exec cat
 func setup(t *testing.T) (Config, Params) {
 	t.Helper()
 	dir := t.TempDir()
+	// What another test starts just now would hold the file open for writing, and nobody could run it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for name, text := range map[string]string{"sudo": fakeSudo, "worker": worker} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -58,7 +62,7 @@ func setup(t *testing.T) (Config, Params) {
 			t.Error(err)
 		}
 	})
-	return Config{Binary: filepath.Join(dir, "worker"), Dir: dir, Timeout: 3 * time.Second, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir}},
+	return Config{Binary: filepath.Join(dir, "worker"), Dir: dir, Timeout: time.Minute, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir}},
 		Params{Exe: filepath.Join(dir, "sudo")}
 }
 
@@ -125,8 +129,8 @@ func TestStartFails(t *testing.T) {
 	}{
 		"missing":      {"ASK=secret", Params{}, "Missing sudo password", false, false},
 		"wrong":        {"ASK=secret", Params{Password: "guess"}, "Incorrect sudo password", false, false},
-		"silent":       {"HANG=1", Params{}, "Timeout (1s) waiting for privilege escalation prompt:", true, false},
-		"noisy silent": {"HANG=1\x00NOISE=hello", Params{}, "Timeout (1s) waiting for privilege escalation prompt: hello", true, false},
+		"silent":       {"HANG=1", Params{}, "Timeout (3s) waiting for privilege escalation prompt:", true, false},
+		"noisy silent": {"HANG=1\x00NOISE=hello", Params{}, "Timeout (3s) waiting for privilege escalation prompt: hello", true, false},
 		"no terminal":  {"TTY=1\x00ASK=secret", Params{Password: "guess"}, "Incorrect sudo password", false, false},
 		"unknown user": {"", Params{User: "nosuch"}, "sudo ended with status 1 before the task could begin: sudo: unknown user nosuch", false, true},
 		"no program":   {"", Params{Exe: "/nosudo"}, "/nosudo: not found", false, true},
@@ -135,7 +139,9 @@ func TestStartFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, p := setup(t)
-			cfg.Timeout = time.Second
+			if tc.timeout {
+				cfg.Timeout = 3 * time.Second // for a busy machine to get as far as the noise
+			}
 			cfg.Env = append(cfg.Env, strings.Split(tc.env, "\x00")...)
 			if tc.params.Exe == "" {
 				tc.params.Exe = p.Exe

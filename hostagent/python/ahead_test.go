@@ -16,7 +16,7 @@ import (
 func (r *rig) ahead(t *testing.T) int {
 	t.Helper()
 	last, same := 0, 0
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		for _, e := range r.pool.servers {
 			child := onlyChild(t, e.s.cmd.Process.Pid)
 			if child == 0 || child != last {

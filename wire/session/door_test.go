@@ -63,7 +63,7 @@ func TestDoor(t *testing.T) {
 		if half == 0 && from == 0 {
 			break
 		}
-		if i > 1000 {
+		if i > 30_000 {
 			t.Fatalf("%d of %d addresses stay counted", half, from)
 		}
 		time.Sleep(time.Millisecond)

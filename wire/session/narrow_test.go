@@ -72,7 +72,7 @@ func TestNarrowPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stop := time.AfterFunc(20*time.Second, r.Reset)
+		stop := time.AfterFunc(time.Minute, r.Reset)
 		if n, err := io.Copy(io.Discard, r); n != size || err != nil {
 			t.Errorf("way %d: %d bytes, then %v", i, n, err)
 		}

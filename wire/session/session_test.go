@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +16,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	err := goleak.Find()
+	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); { // a busy machine needs a while to end them
+		err = goleak.Find()
+	}
+	if code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 func identity(t *testing.T) *Identity {
 	t.Helper()
@@ -112,7 +125,7 @@ func TestTunnelEnds(t *testing.T) {
 	x.Close()
 	select {
 	case <-cc.Context().Done():
-	case <-time.After(2 * time.Second):
+	case <-time.After(15 * time.Second): // long before an idle connection is over
 		t.Error("the connection outlives its stream")
 	}
 }
@@ -174,7 +187,7 @@ func TestReset(t *testing.T) {
 			if err := context.Cause(s.Context()); !errors.Is(err, ErrReset) {
 				t.Errorf("the stream ended with %v", err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("a reset was not noticed")
 		}
 		if _, err := s.Read(make([]byte, 1)); err == nil {
@@ -205,7 +218,7 @@ func TestClose(t *testing.T) {
 		}
 		select {
 		case <-s.Context().Done():
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 		}
 		if cause := context.Cause(s.Context()); errors.Is(cause, ErrReset) || cause == nil {
 			t.Errorf("a lost connection looks like %v", cause)
@@ -236,7 +249,7 @@ func TestPins(t *testing.T) {
 	// learns better before the first frame.
 	conn, err := endpoint(t, other).Dial(t.Context(), ea.Addr(), a.Public())
 	if err == nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = conn.AcceptStream(ctx)
 	}
