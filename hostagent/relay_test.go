@@ -161,6 +161,118 @@ func TestWorkerStartsWithoutEnd(t *testing.T) {
 	}
 }
 
+// TestWorkerSaysUnasked: what a worker says reaches the controller only where the
+// sub-task asked for it, and no more of it than was asked for.
+func TestWorkerSaysUnasked(t *testing.T) {
+	live := &wire.Task{Module: "command", Live: true, Become: &wire.Become{}}
+	plain := &wire.Task{Module: "command", Become: &wire.Become{}}
+	file := &wire.Task{Module: wire.GetModule, Become: &wire.Become{}}
+	piece := make([]byte, wire.MaxChunk)
+	for name, test := range map[string]struct {
+		task    *wire.Task
+		says    []wire.Message
+		times   int
+		healthy bool
+		most    int // bytes that are passed on
+	}{
+		"output that is asked for":       {live, []wire.Message{&wire.Output{Data: piece}}, 10, true, 11 << 20},
+		"output without end":             {live, []wire.Message{&wire.Output{Data: piece}}, 100, true, wire.MaxResult + 2*wire.MaxChunk},
+		"empty output without end":       {live, []wire.Message{&wire.Output{}}, 400 << 10, true, 3 << 20},
+		"output that nobody asked for":   {plain, []wire.Message{&wire.Output{Data: piece}}, 100, false, 100},
+		"a file":                         {file, []wire.Message{&wire.Data{Data: piece}}, 100, true, 101 << 20},
+		"a file that nobody asked for":   {plain, []wire.Message{&wire.Data{Data: piece}}, 100, false, 100},
+		"an end that nobody asked for":   {plain, []wire.Message{&wire.FileDone{}}, 100, false, 100},
+		"a file in pieces of nothing":    {file, []wire.Message{&wire.Data{}}, 100, false, 100},
+		"a file that goes on at its end": {file, []wire.Message{&wire.Data{Data: piece[:1]}, &wire.FileDone{Size: 1}}, 100, false, 200},
+		"wants without end":              {plain, []wire.Message{&wire.Want{Hashes: make([]wire.Hash, 1000)}}, 1000, false, 4 << 20},
+		"wants of nothing without end":   {plain, []wire.Message{&wire.Want{}}, 1000, false, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile()
+			r := h.relay(nil)
+			var passed counter
+			r.t.w = frame.NewWriter(&passed)
+			r.t.next = func() (wire.Message, error) { return &wire.NoBlob{}, nil }
+			go func() { // ends with Close
+				in, out := frame.NewReader(h.hears), frame.NewWriter(h.says)
+				_, _ = in.Read()
+				go func() { // what it is told does not matter
+					_, _ = io.Copy(io.Discard, h.hears)
+				}()
+				for range test.times {
+					for _, m := range test.says {
+						if out.Send(m) != nil {
+							return
+						}
+					}
+				}
+				if test.task == file {
+					_ = out.Send(&wire.FileDone{})
+				}
+				body, _ := frame.Marshal(&wire.Outcome{})
+				_ = out.Send(&wire.Result{Data: body})
+			}()
+			out, body, healthy := r.run(t.Context(), test.task)
+			h.Close()
+			if healthy != test.healthy || test.healthy != (body != nil) {
+				t.Errorf("healthy %v; outcome %+v, result %x", healthy, out.Fault, body)
+			}
+			if int(passed) > test.most {
+				t.Errorf("%d bytes were passed on", passed)
+			}
+		})
+	}
+}
+
+// TestFaultsOfTheAgent: that a sub-task is to be sent again, or its host counts as
+// unreachable, is for the agent to say: a worker says the one only after it was
+// told that the link is lost, the other never.
+func TestFaultsOfTheAgent(t *testing.T) {
+	for name, test := range map[string]struct {
+		code wire.FaultCode
+		lost bool // the link, while a file was asked for
+		want wire.FaultCode
+	}{
+		"withdrawn":                    {wire.FaultWithdrawn, false, wire.FaultInternal},
+		"withdrawn, as the link is":    {wire.FaultWithdrawn, true, wire.FaultWithdrawn},
+		"silent":                       {wire.FaultSilent, false, wire.FaultInternal},
+		"silent, and the link is lost": {wire.FaultSilent, true, wire.FaultInternal},
+		"what it may say":              {wire.FaultModule, false, wire.FaultModule},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile()
+			r := h.relay(nil)
+			r.t.next = func() (wire.Message, error) { return nil, io.ErrUnexpectedEOF }
+			go func() { // ends with Close
+				in, out := frame.NewReader(h.hears), frame.NewWriter(h.says)
+				_, _ = in.Read()
+				if test.lost {
+					_ = out.Send(&wire.Want{Hashes: make([]wire.Hash, 1)})
+					_, _ = in.Read()
+				}
+				body, _ := frame.Marshal(&wire.Outcome{Fault: &wire.Fault{Code: test.code, Text: "as it likes"}})
+				_ = out.Send(&wire.Result{Data: body})
+			}()
+			out, body, healthy := r.run(t.Context(), &wire.Task{Become: &wire.Become{}})
+			h.Close()
+			if out.Fault == nil || out.Fault.Code != test.want {
+				t.Errorf("%+v", out.Fault)
+			}
+			if own := test.want != test.code; own != (body == nil) || own == healthy {
+				t.Errorf("its encoding %x, healthy %v", body, healthy)
+			}
+		})
+	}
+}
+
+// counter counts what is written.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
 // finding is a runner that knows where Python is.
 type finding struct{ Runner }
 

@@ -318,6 +318,7 @@ type relay struct {
 	started bool          // something was done
 	said    bool          // and that was passed on
 	forks   int           // process groups it told of
+	lost    bool          // it was told that the link is lost
 	end     time.Duration // from Cancel to the worker's Result
 }
 
@@ -345,7 +346,7 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, bo
 	if err != nil {
 		return fault(wire.FaultBecome, false, fmt.Errorf("the worker ended: %s", lastWords(r.w.proc, err))), nil, false
 	}
-	body, err = r.pass()
+	body, err = r.pass(task)
 	if err != nil {
 		code := wire.FaultBecome
 		if r.started {
@@ -356,6 +357,9 @@ func (r *relay) run(ctx context.Context, task *wire.Task) (out *wire.Outcome, bo
 	out = new(wire.Outcome)
 	if err := out.ParseHead(body); err != nil {
 		return fault(wire.FaultInternal, true, fmt.Errorf("decoding the worker's result: %w", err)), nil, false
+	}
+	if err := agentsOwn(out.Fault, r.lost); err != nil {
+		return fault(wire.FaultInternal, true, err), nil, false
 	}
 	return out, body, true
 }
@@ -377,7 +381,8 @@ func (r *relay) hand(task *wire.Task) error {
 }
 
 // pass relays until the worker's result is complete.
-func (r *relay) pass() (body []byte, err error) {
+func (r *relay) pass(task *wire.Task) (body []byte, err error) {
+	asked := newSay(task)
 	for {
 		m, err := r.w.r.Read()
 		if err != nil {
@@ -396,11 +401,20 @@ func (r *relay) pass() (body []byte, err error) {
 				r.h.forked(int(m.Group))
 			}
 		case *wire.Want:
+			if _, err := asked.may(task, m); err != nil {
+				return nil, err
+			}
 			if err := r.blobs(m); err != nil {
 				return nil, err
 			}
 		case *wire.Output, *wire.Data, *wire.FileDone:
-			_ = r.t.send(m) // the sub-task goes on without a link
+			pass, err := asked.may(task, m)
+			if err != nil {
+				return nil, err
+			}
+			if pass {
+				_ = r.t.send(m) // the sub-task goes on without a link
+			}
 		case *wire.Result:
 			if len(body)+len(m.Data) > wire.MaxResult+4096 {
 				return nil, errors.New("a result without end")
@@ -424,7 +438,7 @@ func (r *relay) blobs(want *wire.Want) error {
 				m, err = r.t.next()
 			}
 			if err != nil {
-				m = &wire.NoBlob{Hash: h, Lost: true}
+				m, r.lost = &wire.NoBlob{Hash: h, Lost: true}, true
 			}
 			switch m := m.(type) {
 			case *wire.Blob:
