@@ -104,7 +104,7 @@ func TestInterruptedBootstrap(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(patience*time.Minute, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
 		var shown bytes.Buffer
 		b := make([]byte, 4096)
@@ -134,7 +134,7 @@ func TestInterruptedBootstrap(t *testing.T) {
 	t.Run("while SSH is dialled", func(t *testing.T) {
 		l := newLab(t, "process", "1")
 		mark := filepath.Join(l.home, "dialling")
-		proxy := l.file("proxy", "#!/bin/sh\necho $$ > "+mark+"\nexec sleep 600\n")
+		proxy := l.file("proxy", "#!/bin/sh\necho $$ > "+mark+".new\nmv "+mark+".new "+mark+"\nexec sleep 600\n")
 		if err := os.Chmod(proxy, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +146,13 @@ func TestInterruptedBootstrap(t *testing.T) {
 				_, err := os.Stat(mark)
 				return err == nil
 			}, 1, "adhoc", "-i", l.inventory(), "-m", "ping", "-e", "volant_ssh="+ssh, "-e", "ansible_ssh_extra_args='-o ProxyCommand="+proxy+"'", "all")
-			if code != 99 || time.Since(begin) > 10*time.Second {
+			if code != 99 || time.Since(begin) > 40*time.Second {
 				t.Errorf("%s: exit %d after %v:\n%s", ssh, code, time.Since(begin), out)
 			}
 			pid, _ := os.ReadFile(mark)
-			for end := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-				if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err != nil {
+			for end := time.Now().Add(patience * 5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+				if err != nil || bytes.Contains(stat, []byte(") Z ")) { // gone, whoever is to take note of it
 					break
 				}
 				if time.Now().After(end) {
@@ -247,7 +248,7 @@ func TestPipeTargets(t *testing.T) {
 				t.Error("it was done to this machine")
 			}
 			// The agent was there for the run only.
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience*20*time.Second)
 			defer cancel()
 			for {
 				out, _ := exec.CommandContext(ctx, "pgrep", "-f", "volant-agent.*"+target).CombinedOutput()

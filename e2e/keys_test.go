@@ -74,11 +74,12 @@ func TestKeys(t *testing.T) {
 
 	t.Run("revoked", func(t *testing.T) {
 		a.t, b.t = t, t
+		gone := filepath.Join(l.home, "gone")
 		b.playbookBackground(t, `
 - hosts: all
   gather_facts: false
   tasks:
-    - shell: echo started >> `+filepath.Join(l.home, "started")+`; sleep 3
+    - shell: echo started >> `+filepath.Join(l.home, "started")+`; while [ ! -e `+gone+` ]; do sleep 0.1; done
     - ping:
     - pause: {seconds: 2}
     - ping:
@@ -98,6 +99,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("still served: %s", out)
 			}
 			sshd("stop")
+			l.file("gone", "")
 		}, func(out string, code int) { b.want(out, code, 4, "unreachable=1") }, "-i", l.inventory())
 		ping(b, 4)
 		ping(a, 0) // without SSH

@@ -102,6 +102,10 @@ func newLab(t *testing.T, kind string, n string) *lab {
 	return l
 }
 
+// patience is how many times longer than on a machine that does nothing else a
+// command may take.
+const patience = 3
+
 // run runs one of our commands and returns everything it printed and its exit code.
 func (l *lab) run(limit time.Duration, name string, args ...string) (string, int) {
 	l.t.Helper()
@@ -110,7 +114,7 @@ func (l *lab) run(limit time.Duration, name string, args ...string) (string, int
 
 func (l *lab) runEnv(env []string, limit time.Duration, name string, args ...string) (string, int) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), patience*limit)
 	defer cancel()
 	if !strings.Contains(name, "/") {
 		name = filepath.Join(l.bin, name)
@@ -127,7 +131,7 @@ func (l *lab) runEnv(env []string, limit time.Duration, name string, args ...str
 		l.t.Fatalf("%s %v: %v\n%s", name, args, err, out.String())
 	}
 	if ctx.Err() != nil {
-		l.t.Fatalf("%s %v took longer than %v:\n%s", name, args, limit, out.String())
+		l.t.Fatalf("%s %v took longer than %v:\n%s", name, args, patience*limit, out.String())
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
 }
@@ -136,7 +140,7 @@ func (l *lab) runEnv(env []string, limit time.Duration, name string, args ...str
 // does: times times, a second apart.
 func (l *lab) interrupted(ready func() bool, times int, args ...string) (string, int) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(l.bin, "volant"), args...)
 	cmd.Env, cmd.Dir = l.env, l.home
@@ -156,7 +160,7 @@ func (l *lab) interrupted(ready func() bool, times int, args ...string) (string,
 	}
 	_ = cmd.Wait()
 	if ctx.Err() != nil {
-		l.t.Fatalf("still running a minute after it began:\n%s", out.String())
+		l.t.Fatalf("still running minutes after it began:\n%s", out.String())
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
 }

@@ -198,7 +198,7 @@ func (l *lab) playbookBackground(t *testing.T, text string, during func(), after
 	select {
 	case e := <-done:
 		after(e.out, e.code)
-	case <-time.After(3 * time.Minute):
+	case <-time.After(2 * patience * 3 * time.Minute):
 		t.Fatal("the playbook does not end")
 	}
 }
@@ -206,7 +206,7 @@ func (l *lab) playbookBackground(t *testing.T, text string, during func(), after
 // eventually waits until a command on a host prints want.
 func (l *lab) eventually(host, cmd, want string, limit time.Duration) {
 	l.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience * limit); ; time.Sleep(100 * time.Millisecond) {
 		out, _ := l.exec(host, cmd)
 		if strings.TrimSpace(out) == want {
 			return
@@ -222,7 +222,7 @@ func (l *lab) eventually(host, cmd, want string, limit time.Duration) {
 // ended says so.
 func TestResume(t *testing.T) {
 	l := newLab(t, "process", "2")
-	ran := filepath.Join(l.home, "ran")
+	ran, killed := filepath.Join(l.home, "ran"), filepath.Join(l.home, "killed")
 	site := l.file("site.yml", `
 - hosts: all
   gather_facts: false
@@ -238,7 +238,7 @@ func TestResume(t *testing.T) {
     - assert: {that: "(loop.results | map(attribute='stdout'))[0] == '1 ' ~ token"}
   handlers:
     - name: said
-      shell: echo "{{ inventory_hostname }} handler {{ token }}" >> `+ran+`; sleep 0.5
+      shell: echo "{{ inventory_hostname }} handler {{ token }}" >> `+ran+`; while [ ! -e `+killed+` ]; do sleep 0.1; done
 `)
 	vars := l.file("vars.yml", "secret: sesame\n")
 	kill := func(lines int) {
@@ -259,9 +259,10 @@ func TestResume(t *testing.T) {
 		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		l.file("killed", "")
 	}
 	for _, lines := range []int{1, 4, 7, 8, 9} {
-		_ = os.Remove(ran)
+		_, _ = os.Remove(ran), os.Remove(killed)
 		kill(lines)
 		if out, code := l.run(time.Minute, "volant", "runs"); code != 0 || !strings.Contains(out, "broken off") {
 			t.Fatalf("%d: %s", code, out)

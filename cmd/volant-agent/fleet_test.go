@@ -114,7 +114,7 @@ func pingTask(n uint32) *fleet.Request {
 
 func link(t testing.TB, f *fleet.Fleet) fleet.Link {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	l, err := f.Link(ctx, target("h"))
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *process) peer(t *testing.T, key ed25519.PrivateKey, run wire.RunID) *co
 	}
 	e := session.NewEndpoint(udp, id)
 	t.Cleanup(func() { _ = e.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c := &controllerPeer{t: t, slots: make(chan peerSlot, wire.MaxSlots)}
 	if c.conn, err = e.Dial(ctx, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: rep.Port}, rep.Agent); err != nil {
@@ -90,7 +90,7 @@ func (c *controllerPeer) slot() peerSlot {
 			c.t.Fatalf("%v, %v where Pull was due", m, err)
 		}
 		return s
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatal("the agent opens no slot")
 	}
 	return peerSlot{}
@@ -101,7 +101,7 @@ func (c *controllerPeer) slot() peerSlot {
 func (c *controllerPeer) ask(blobs map[wire.Hash][]byte, m wire.Message) (*wire.Outcome, wire.TaskState) {
 	c.t.Helper()
 	s := c.slot()
-	stop := time.AfterFunc(20*time.Second, s.s.Reset)
+	stop := time.AfterFunc(time.Minute, s.s.Reset)
 	defer stop.Stop()
 	if err := s.w.Send(m); err != nil {
 		c.t.Fatal(err)

@@ -25,7 +25,7 @@ func hostileLink(t *testing.T, agent func(c session.Conn)) (fleet.Link, error) {
 			return mine, nil
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return f.Local(ctx)
 }
@@ -120,7 +120,7 @@ func TestHostileSlot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			a, err := l.Run(ctx, task("echo"))
 			if name == "a file nobody wants" {
@@ -204,7 +204,7 @@ func flap(t *testing.T, code session.Code, want string) {
 	if _, err := l.Run(t.Context(), task("echo")); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(begin); dials > 40 || took > 20*time.Second {
+	if took := time.Since(begin); dials > 40 || took > time.Minute {
 		t.Errorf("dialled %d times in %v", dials, took)
 	}
 }

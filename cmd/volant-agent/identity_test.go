@@ -74,7 +74,7 @@ func TestClone(t *testing.T) {
 	}
 	before := s.logins.Load()
 	run(t, linkOf(t, s.fleet(t, same), target("h")), task("echo"))
-	if s.logins.Load() != before+1 {
+	if s.logins.Load() == before {
 		t.Error("a changed key was accepted without SSH")
 	}
 }

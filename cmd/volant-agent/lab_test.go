@@ -17,7 +17,10 @@ import (
 )
 
 // scripted is a Runner whose modules tests choose.
-type scripted struct{ runs atomic.Int32 }
+type scripted struct {
+	runs  atomic.Int32
+	slept atomic.Pointer[func()] // called, once, when a sub-task begins to sleep
+}
 
 func (s *scripted) Close() error { return nil }
 
@@ -44,6 +47,10 @@ func (s *scripted) Run(ctx context.Context, env *hostagent.Env, t *wire.Task) (*
 	switch t.Module {
 	case "sleep":
 		ms, _ := t.Args.Lookup("ms").(int64)
+		if began := s.slept.Swap(nil); began != nil {
+			(*began)()
+		}
+		env.Output(1, []byte("it sleeps"))
 		select {
 		case <-time.After(time.Duration(ms) * time.Millisecond):
 			return ok("slept", ms)
@@ -86,6 +93,7 @@ type relay struct {
 	front, back *net.UDPConn // the controller's side, the agent's side
 	cut         atomic.Bool  // nothing passes
 	mute        atomic.Bool  // nothing comes back from the agent
+	dials       atomic.Int32 // packets of the controller that begin a connection
 	width       atomic.Int64 // bytes of the largest datagram that passes, 0: any
 	mu          sync.Mutex   // guards peer
 	peer        *net.UDPAddr
@@ -109,6 +117,9 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 			n, from, err := front.ReadFromUDP(buf)
 			if err != nil {
 				return
+			}
+			if n > 0 && buf[0]&0x80 != 0 { // a long header
+				r.dials.Add(1)
 			}
 			r.mu.Lock()
 			r.peer = from
@@ -139,6 +150,20 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 		r.wg.Wait()
 	})
 	return r
+}
+
+// cutUntilDialled cuts the relay until the controller has noticed and dials anew,
+// and so long that what it has given up cannot come back.
+func (r *relay) cutUntilDialled() {
+	before := r.dials.Load()
+	r.cut.Store(true)
+	r.wg.Go(func() { // ends with the next call, or soon
+		for end := time.Now().Add(time.Minute); r.dials.Load() == before && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		r.cut.Store(false)
+	})
 }
 
 func (r *relay) fits(n int) bool { w := r.width.Load(); return w == 0 || int64(n) <= w }

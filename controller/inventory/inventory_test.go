@@ -280,7 +280,7 @@ func TestTenThousandHosts(t *testing.T) {
 	if err != nil || len(hosts) != 9900 {
 		t.Errorf("%d hosts, %v", len(hosts), err)
 	}
-	if d := time.Since(start); d > 2*time.Second {
+	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("took %s", d)
 	}
 }

@@ -43,7 +43,7 @@ func FuzzEvaluator(f *testing.F) {
 		if p, err := jinja.Compile(src, "", nil, opts); err == nil {
 			_, _ = p.RenderText(&jinja.Render{Vars: &vars{d: d}, Limits: limits})
 		}
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("took %v", took)
 		}
 	})

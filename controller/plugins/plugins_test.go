@@ -47,7 +47,7 @@ class FilterModule:
         return dict(
             same=lambda v: v, kind=lambda v: type(v).__name__, boom=boom, zero=lambda v: 1 / v, env=env,
             add=lambda v, n=1, *, m=0: v + n + m, gen=lambda v: (i for i in v), die=lambda v: os._exit(3),
-            hang=lambda v: time.sleep(60), loud=lambda v: print('loud') or v, obj=lambda v: object(),
+            hang=lambda v: time.sleep(300), loud=lambda v: print('loud') or v, obj=lambda v: object(),
             day=lambda v: datetime.date(2020, 1, 2))
 class TestModule:
     def tests(self):
@@ -233,7 +233,7 @@ func TestHang(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	_, _, err := scope(ctx, t, h, value.NewDict(0)).Expression(value.NewTemplate("1 | hang", value.Pos{}))
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 10*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Minute {
 		t.Fatalf("%v after %s", err, time.Since(begin))
 	}
 }

@@ -196,7 +196,7 @@ func (a *agent) uninstall(r *chaosRun) {
 	a.mu.Lock()
 	a.rep.PID = 0
 	a.mu.Unlock()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		left := a.processes()
 		if len(left) == 0 {
 			return

@@ -247,7 +247,7 @@ func (c *cliRun) cut() {
 }
 
 func (c *cliRun) signalAgent(host int, s syscall.Signal) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := c.command("volant-lab", "exec", "--dir", filepath.Join(c.dir, "lab"), fmt.Sprintf("h%d", host),
 		`sed -n 's/.*"pid":[ ]*\([0-9]*\).*/\1/p' "$VOLANT_AGENT_HOME/agent.json" | xargs -r kill -`+fmt.Sprint(int(s)))

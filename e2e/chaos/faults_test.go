@@ -110,11 +110,11 @@ func (r *chaosRun) happens(f fault, format string, args ...any) {
 	f.do(r)
 }
 
-// pause waits for as many milliseconds, and returns how long.
+// pause waits for as many milliseconds, and returns how long it was.
 func (r *chaosRun) pause(from, to int) time.Duration {
-	d := time.Duration(from+r.rng.IntN(to-from)) * time.Millisecond
-	time.Sleep(d)
-	return d
+	begin := time.Now()
+	time.Sleep(time.Duration(from+r.rng.IntN(to-from)) * time.Millisecond)
+	return time.Since(begin) // longer on a busy machine
 }
 
 // luck is chance for another relay: the one before still uses its own.

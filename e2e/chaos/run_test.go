@@ -365,7 +365,7 @@ func (r *chaosRun) judge() {
 			r.violate("%s ended with %v, ran %d times", t.name, t.err, ran)
 		}
 	}
-	grace := 4 * time.Second
+	grace := 30 * time.Second
 	if slices.ContainsFunc(tasks, func(t *task) bool { return t.abandoned }) {
 		grace = silence // the agent waits for a file that its controller no longer sends
 	}

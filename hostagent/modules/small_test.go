@@ -118,7 +118,12 @@ func TestWaitForIsThePythonModule(t *testing.T) {
 	defer l.Close()
 	open := int64(l.Addr().(*net.TCPAddr).Port)
 	f := mkfile("f", "x", 0o600)
-	newDiffer(t).test(t, "wait_for", []diffCase{
+	d := newDiffer(t)
+	must(t, os.MkdirAll(d.dir, 0o755))
+	if n, _ := d.run(t, true, "wait_for", value.DictOf("timeout", int64(1)), false).Lookup("elapsed").(int64); n < 1 || n > 60 {
+		t.Errorf("%d seconds elapsed in one", n)
+	}
+	d.test(t, "wait_for", []diffCase{
 		{name: "path", args: value.DictOf("path", "@D/f"), setup: f},
 		{name: "path present", args: value.DictOf("path", "@D/f", "state", "present"), setup: f},
 		{name: "path below file", args: value.DictOf("path", "@D/f/x"), setup: f},
