@@ -7,9 +7,9 @@ import (
 	"volant/wire"
 )
 
-// Bounds of what a worker says of one sub-task beside its result.
+// Bounds of what is said of one sub-task beside its result, by a worker.
 const (
-	maxOutput  = wire.MaxResult   // of output that somebody listens to; the rest is in the result alone
+	maxOutput  = wire.MaxResult   // of output that somebody listens to, whoever runs the module; the rest is in the result alone
 	outputCost = 256              // what a piece of it counts at least
 	maxWanted  = 4 * wire.MaxWant // blobs asked for: files of the sub-task, and two manifests with theirs
 )

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -54,6 +55,7 @@ const maxPieces = 64
 // a controller that is slow, or gone, misses pieces and does not hold up what runs.
 type speech struct {
 	pieces chan *wire.Output
+	left   atomic.Int64  // bytes that are still worth sending
 	over   chan struct{} // closed when the module has ended
 	said   chan struct{} // closed once the last piece is sent, or the link failed
 }
@@ -61,6 +63,7 @@ type speech struct {
 // listen begins a speech; over is to be closed in the end.
 func (t *talk) listen() *speech {
 	s := &speech{pieces: make(chan *wire.Output, maxPieces), over: make(chan struct{}), said: make(chan struct{})}
+	s.left.Store(maxOutput)
 	t.speech = s
 	go func() { // ends after over, with the link at the latest
 		defer close(s.said)
@@ -84,6 +87,9 @@ func (t *talk) listen() *speech {
 
 func (s *speech) put(stream uint8, p []byte) {
 	for piece := range slices.Chunk(p, wire.MaxChunk) {
+		if s.left.Add(-max(int64(len(piece)), outputCost)) < 0 {
+			return
+		}
 		select {
 		case s.pieces <- &wire.Output{Stream: stream, Data: bytes.Clone(piece)}:
 		default:

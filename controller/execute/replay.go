@@ -380,7 +380,7 @@ func (h *remote) dispatch(ctx context.Context, req *fleet.Request) (*fleet.Answe
 		ans, err = h.tr.Run(ctx, req)
 	}
 	switch {
-	case err == nil:
+	case ans != nil: // a fault, too
 		h.last = &prior{req.Task.ID, ans}
 		if mortal {
 			h.keepAnswer()

@@ -98,7 +98,11 @@ func (l worldLink) Run(_ context.Context, r *fleet.Request) (*fleet.Answer, erro
 		if _, again := w.kept[id]; !again {
 			args, _ := wire.EncodeValue(r.Task.Args.Dict)
 			w.ran[l.host+" "+r.Task.Module+" "+string(args)]++
-			body, err := frame.Marshal(&wire.Outcome{Result: wire.Dict{Dict: w.answer(l.host, &r.Task)}, Path: "native"})
+			out := &wire.Outcome{Result: wire.Dict{Dict: w.answer(l.host, &r.Task)}, Path: "native"}
+			if line, _ := r.Task.Args.Str("_raw_params"); strings.HasPrefix(line, "cannot be run") {
+				out = &wire.Outcome{Fault: &wire.Fault{Code: wire.FaultStage, Text: "no room for it"}}
+			}
+			body, err := frame.Marshal(out)
 			if err != nil {
 				panic(err)
 			}
@@ -111,12 +115,19 @@ func (l worldLink) Run(_ context.Context, r *fleet.Request) (*fleet.Answer, erro
 	defer w.mu.Unlock()
 	ans.Body = w.kept[id]
 	ans.Outcome = new(wire.Outcome)
-	if err := frame.Unmarshal(ans.Body, ans.Outcome); err != nil {
+	err := frame.Unmarshal(ans.Body, ans.Outcome)
+	if err != nil {
 		return nil, err
 	}
-	if !r.Hold {
+	switch f := ans.Fault; {
+	case !r.Hold && f != nil:
+		delete(w.kept, id)
+		return nil, f
+	case !r.Hold:
 		delete(w.kept, id)
 		return ans, nil
+	case f != nil:
+		err = f
 	}
 	ans.Acknowledge = func() {
 		w.mu.Lock()
@@ -124,7 +135,7 @@ func (l worldLink) Run(_ context.Context, r *fleet.Request) (*fleet.Answer, erro
 		delete(w.kept, id)
 		w.snap("%v %s is forgotten", id, r.Task.Module)
 	}
-	return ans, nil
+	return ans, err
 }
 
 // stateful is a playbook that has every kind of state that a run has.
@@ -162,6 +173,8 @@ const stateful = `
       loop_control: {loop_var: which}
     - command: "ignored {{ inventory_hostname }}"
       failed_when: true
+      ignore_errors: true
+    - command: "cannot be run on {{ inventory_hostname }}"
       ignore_errors: true
     - meta: end_host
       when: inventory_hostname == 'c'
@@ -239,6 +252,9 @@ func resumeEverywhere(t *testing.T, site string, random bool, stride int) {
 		t.Fatalf("only %d moments", len(whole.moments))
 	}
 	whole.mu.Lock()
+	if len(whole.kept) > 0 {
+		t.Errorf("agents still keep %d answers", len(whole.kept))
+	}
 	moments := whole.moments
 	whole.mu.Unlock()
 	for i := 0; i < len(moments); i += stride {

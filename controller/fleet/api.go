@@ -52,7 +52,8 @@ type Request struct {
 	// with the agent it goes to. mortal: that agent ends with this process.
 	Sending func(agent *wire.Hello, mortal bool)
 	// Hold leaves it to the caller to say Answer.Acknowledge: until then the
-	// agent keeps the result for whoever asks again.
+	// agent keeps the result for whoever asks again. Where that is a fault, or lost,
+	// Run returns the answer along with the error.
 	Hold bool
 	// Output, when set, receives output of the module while it runs: stream 1
 	// is stdout, 2 stderr. It must not block. Pieces are left out where the link is

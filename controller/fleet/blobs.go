@@ -23,13 +23,16 @@ const (
 )
 
 // serve sends the wanted blobs, each in turn, on the slot.
-func (x *exchange) serve(ctx context.Context, s *slot, want *wire.Want) error {
-	if len(want.Hashes) > wire.MaxWant {
-		return &lostSlot{errors.New("a Want of too many blobs")}
+func (x *exchange) serve(ctx context.Context, s *slot, b *budget, want *wire.Want) error {
+	if n := len(want.Hashes); n == 0 || n > wire.MaxWant {
+		return unasked("asks for %d files at once", n)
 	}
 	for _, h := range want.Hashes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if err := x.wants(b, h); err != nil {
+			return err
 		}
 		if err := x.serveOne(s, h); err != nil {
 			return err

@@ -56,21 +56,27 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 		err = x.closeSink(err)
 	}
 	if err != nil {
+		if x.ans.Acknowledge != nil { // but for its file, which nobody can collect
+			x.ans.Acknowledge()
+		}
 		return nil, err
 	}
-	switch f := out.Fault; {
-	case f == nil && out.Result.Dict == nil:
-		return nil, errors.New("the agent sent neither a result nor a fault")
-	case f == nil:
-	case f.Code == wire.FaultLost:
-		return nil, ErrLost
-	default:
-		return nil, f
+	x.ans.Outcome = out
+	if f := out.Fault; f != nil {
+		err = f
+		if f.Code == wire.FaultLost {
+			err = ErrLost
+		}
+		if !r.Hold {
+			return nil, err
+		}
+		x.ans.Total = time.Since(begin)
+		return &x.ans, err
 	}
 	if strings.HasPrefix(out.Path, "python") {
 		l.unionUsed(r)
 	}
-	x.ans.Outcome, x.ans.Total, x.ans.Received = out, time.Since(begin), x.got.size
+	x.ans.Total, x.ans.Received = time.Since(begin), x.got.size
 	for i := range r.Files {
 		if !x.served[r.Files[i].Hash] {
 			x.ans.Spared += r.Files[i].Size
@@ -105,6 +111,10 @@ func (x *exchange) deliver(ctx context.Context) (*wire.Outcome, error) {
 			return nil, context.Cause(ctx)
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case x.got.err != nil: // the rest of the file is of no use
+			x.cancel(lv)
+			lv.ack(x.r.Task.ID)
+			return nil, err
 		case !errors.Is(err, errLink):
 			return nil, err
 		}
@@ -131,12 +141,8 @@ func (x *exchange) once(ctx context.Context, lv *live) (*wire.Outcome, error) {
 		body, again, err := x.over(ctx, lv, s)
 		switch {
 		case err == nil && !again:
-			out := new(wire.Outcome)
-			if err := frame.Unmarshal(body, out); err != nil {
-				s.s.Reset()
-				return nil, fmt.Errorf("decoding the result: %w", err)
-			}
 			lv.put(s)
+			out, body := readable(body)
 			if f := out.Fault; f == nil || f.Code != wire.FaultWithdrawn {
 				if id := x.r.Task.ID; x.r.Hold {
 					x.ans.Body = body
@@ -176,6 +182,25 @@ func (x *exchange) once(ctx context.Context, lv *live) (*wire.Outcome, error) {
 			return nil, fmt.Errorf("the agent breaks the protocol: %w", err)
 		}
 	}
+}
+
+// readable is an outcome and its encoding; where that cannot be read, or says
+// nothing, of the fault that it does not. That is an answer as any other: sent
+// again, it would be no better.
+func readable(body []byte) (*wire.Outcome, []byte) {
+	out := new(wire.Outcome)
+	err := frame.Unmarshal(body, out)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the host's result cannot be read: %w", err)
+	case out.Fault == nil && out.Result.Dict == nil:
+		err = errors.New("the agent sent neither a result nor a fault")
+	default:
+		return out, body
+	}
+	out = &wire.Outcome{Fault: &wire.Fault{Code: wire.FaultInternal, Text: err.Error(), Started: true}}
+	body, _ = frame.Marshal(out) // a text and two numbers
+	return out, body
 }
 
 // maxBroken is how many slots one sub-task may lose while its link is up.
@@ -269,6 +294,7 @@ func (x *exchange) state(lv *live, s *slot) (again bool, err error) {
 // restart makes ready to send the sub-task again.
 func (x *exchange) restart() error {
 	if x.r.Sink == nil || x.got.size == 0 {
+		x.got.done = nil // of an empty file
 		return nil
 	}
 	if r, ok := x.r.Sink.(stage.Restarter); ok && r.Restart() == nil {
@@ -281,6 +307,7 @@ func (x *exchange) restart() error {
 // listen follows the sub-task until its outcome is complete.
 func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error) {
 	var body []byte
+	var b budget
 	for {
 		m, err := s.r.Read()
 		if err != nil {
@@ -288,10 +315,13 @@ func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error
 		}
 		x.heard++
 		x.met()
+		if err := x.said(&b, m); err != nil {
+			return nil, err
+		}
 		switch m := m.(type) {
 		case *wire.Want:
 			x.ans.RoundTrips++
-			if err := x.serve(ctx, s, m); err != nil {
+			if err := x.serve(ctx, s, &b, m); err != nil {
 				return nil, err
 			}
 		case *wire.Started:
@@ -300,7 +330,9 @@ func (x *exchange) listen(ctx context.Context, lv *live, s *slot) ([]byte, error
 				x.r.Output(m.Stream, m.Data)
 			}
 		case *wire.Data:
-			x.receive(m.Data)
+			if x.receive(m.Data); x.got.err != nil {
+				return nil, x.got.err
+			}
 		case *wire.FileDone:
 			x.got.done = m
 		case *wire.Result:
@@ -327,12 +359,7 @@ func (x *exchange) receive(p []byte) {
 	x.got.size += int64(len(p))
 	x.got.sum.Write(p)
 	x.l.f.cfg.Metrics.Staged("received", int64(len(p)))
-	if x.r.Sink == nil {
-		x.got.err = errors.New("the agent sent a file that nobody asked for")
-	}
-	if x.got.err == nil {
-		_, x.got.err = x.r.Sink.Write(p)
-	}
+	_, x.got.err = x.r.Sink.Write(p)
 }
 
 // closeSink tells the sink whether the file came whole, and returns the error

@@ -312,7 +312,7 @@ func (r *chaosRun) task(host, name string, sleep time.Duration, size, loud int) 
 		}
 		break
 	}
-	if err == nil && answer.Acknowledge != nil {
+	if answer != nil && answer.Acknowledge != nil {
 		answer.Acknowledge()
 	}
 	r.mu.Lock()
