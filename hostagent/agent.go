@@ -166,7 +166,7 @@ func (a *Agent) end(s *agentSession, goodbye bool) {
 	}
 	a.mu.Unlock()
 	if sweep {
-		id, err := sweepJournals(a.cfg.JournalDir, time.Now(), uptime(), keep)
+		id, err := sweepJournals(a.cfg.JournalDir, time.Now(), BootID(), uptime(), keep)
 		if err != nil {
 			a.log.Warn("Old journals cannot be removed", "err", err)
 		}

@@ -3,6 +3,7 @@ package hostagent
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"volant/wire"
 )
@@ -58,7 +59,7 @@ func (j *journal) compact() {
 	}
 	_ = j.f.Close() // which unlocks it
 	unlock = func() {}
-	j.f, j.size, j.acks, j.unsaid, j.live = f, int64(len(b)), nil, false, 0
+	j.f, j.size, j.acks, j.unsaid, j.said, j.live = f, int64(len(b)), nil, false, time.Now(), 0
 	for id, e := range j.entries {
 		if off, ok := moved[id]; ok {
 			var r *record

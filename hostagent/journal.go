@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,7 @@ const (
 	maxRecord      = wire.MaxResult + 4096
 	truncateAbove  = 256 << 10 // an all-acknowledged journal longer than this starts anew
 	journalVersion = 1
+	sayAgain       = time.Hour // from one header to the next, while something is written
 )
 
 // recordKind numbers the records of a journal file; never renumbered.
@@ -69,6 +71,7 @@ type journal struct {
 	damaged bool          // the file was not what an agent wrote: nothing unknown is safe to run again
 	shared  bool          // an agent that was replaced still finishes its sub-tasks and writes here
 	unsaid  bool          // the header of this process is not written yet
+	said    time.Time     // when it was last: with it the file says how old it is
 	looked  func()        // of tests: the file was read, and who wrote it not yet looked for
 	pid     int           // this process
 	start   string
@@ -124,7 +127,7 @@ func (j *journal) introduce() error {
 }
 
 func (j *journal) header() record {
-	return record{PID: j.pid, Start: j.start, Version: journalVersion}
+	return record{PID: j.pid, Start: j.start, Version: journalVersion, Boot: BootID(), Up: int64(uptime())}
 }
 
 // load reads records from j.size to the end of the file. What cannot be read
@@ -280,7 +283,8 @@ func (j *journal) write(k recordKind, r record) error {
 	}
 	var b []byte
 	var err error
-	if j.unsaid {
+	again := k != recHeader && (j.unsaid || time.Since(j.said) >= sayAgain)
+	if again {
 		if b, err = encodeRecord(b, recHeader, j.header()); err != nil {
 			return err
 		}
@@ -301,6 +305,9 @@ func (j *journal) write(k recordKind, r record) error {
 		return fmt.Errorf("writing the journal: %w", err)
 	}
 	j.acks, j.unsaid = nil, false
+	if again || k == recHeader {
+		j.said = time.Now()
+	}
 	j.size += int64(len(b))
 	return nil
 }

@@ -2,10 +2,13 @@ package hostagent
 
 import (
 	"crypto/ed25519"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"volant/wire"
 )
 
 func TestLoginAllowed(t *testing.T) {
@@ -116,18 +119,106 @@ func TestSweepJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A clock that was set makes all of them look old: not so soon after a boot.
-	if id, err := sweepJournals(dir, time.Now().AddDate(30, 0, 0), time.Hour, nil); err != nil || id != "" {
+	if id, err := sweepJournals(dir, time.Now().AddDate(30, 0, 0), "boot", time.Hour, nil); err != nil || id != "" {
 		t.Fatalf("removed an hour after the boot: %q, %v", id, err)
 	}
-	id, err := sweepJournals(dir, time.Now(), 48*time.Hour, map[string]bool{"live" + journalSuffix: true})
+	id, err := sweepJournals(dir, time.Now(), "boot", 48*time.Hour, map[string]bool{"live" + journalSuffix: true})
 	if now, _ := journalID(dir); err != nil || id == "" || id == before || now != id {
 		t.Errorf("what was removed may be sent again: %q, %q, %v", before, id, err)
 	}
-	if id, err := sweepJournals(dir, time.Now(), 48*time.Hour, map[string]bool{"live" + journalSuffix: true}); err != nil || id != "" {
+	if id, err := sweepJournals(dir, time.Now(), "boot", 48*time.Hour, map[string]bool{"live" + journalSuffix: true}); err != nil || id != "" {
 		t.Errorf("nothing was removed: %q, %v", id, err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"+journalSuffix))
 	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "live.journal" || filepath.Base(left[1]) != "young.journal" {
 		t.Errorf("left: %v, %v", left, err)
 	}
+}
+
+// TestSweepUnderASetClock: a journal says itself when it was written last, by what
+// no clock that is set changes.
+func TestSweepUnderASetClock(t *testing.T) {
+	if BootID() == "" || uptime() == 0 {
+		t.Skip("this kernel does not say which boot it is")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "one"+journalSuffix)
+	j, err := openJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.seal = func(_ wire.TaskID, plain []byte) []byte { return plain }
+	ids := []wire.TaskID{{Step: 1}, {Step: 2}}
+	for i, id := range ids {
+		if _, err := j.begin(id); err != nil {
+			t.Fatal(err)
+		}
+		j.finish(id, []byte("result"))
+		if i == 0 { // an hour later
+			j.said = time.Now().Add(-sayAgain)
+		}
+	}
+	written := uptime()
+	j.close(false)
+	ahead := time.Now().AddDate(30, 0, 0)
+	up := written + journalAge // but for the machine, which may be up for less
+	if id, err := sweepJournals(dir, ahead, BootID(), up, nil); err != nil || id != "" {
+		t.Errorf("a day after it was written: %q, %v", id, err)
+	}
+	if last, want := lastHeader(path), time.Minute; last.Boot != BootID() || written-time.Duration(last.Up) > want {
+		t.Errorf("it says %+v of itself", last)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := headers(b); n != 2 {
+		t.Errorf("it says %d times when it was written", n)
+	}
+	if j, err := openJournal(path); err != nil || j.damaged || len(j.entries) != len(ids) {
+		t.Errorf("it is read as %+v, %v", j, err)
+	} else {
+		j.close(false)
+	}
+	for name, test := range map[string]struct {
+		now  time.Time
+		boot string
+		up   time.Duration
+		goes bool
+	}{
+		"another boot's":               {ahead, "another", journalAge, true},
+		"more than a day ago":          {ahead, BootID(), up + 2*sayAgain, true},
+		"by what the clock alone says": {ahead, BootID(), up, false},
+		"by what the boot alone says":  {time.Now(), BootID(), up + 2*sayAgain, false},
+	} {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id, err := sweepJournals(dir, test.now, test.boot, test.up, nil)
+		if _, serr := os.Stat(path); err != nil || (id != "") != test.goes || (serr != nil) != test.goes {
+			t.Errorf("%s: %q, %v, %v", name, id, err, serr)
+		}
+	}
+	// What agents of before wrote says nothing of that.
+	old, err := encodeRecord(nil, recHeader, record{PID: 1, Start: "1", Version: journalVersion})
+	if err == nil {
+		err = os.WriteFile(path, old, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := sweepJournals(dir, ahead, BootID(), up, nil); err != nil || id == "" {
+		t.Errorf("of before: %q, %v", id, err)
+	}
+}
+
+// headers counts the headers of a journal.
+func headers(b []byte) (n int) {
+	for len(b) >= 9 {
+		if recordKind(b[8]) == recHeader {
+			n++
+		}
+		b = b[9+binary.BigEndian.Uint32(b):]
+	}
+	return n
 }

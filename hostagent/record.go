@@ -10,6 +10,10 @@ type record struct {
 	Start   string      `cbor:"3,keyasint,omitempty"` // its start time
 	Sealed  []byte      `cbor:"4,keyasint,omitempty"` // encoded outcome, sealed with the session key
 	Version int         `cbor:"5,keyasint,omitempty"` // header only
+	// When it was written, header only: nanoseconds since that boot, suspended or
+	// not, which nobody sets as clocks are set.
+	Boot string `cbor:"6,keyasint,omitempty"`
+	Up   int64  `cbor:"7,keyasint,omitempty"`
 }
 
 // AppendBody implements wire.Body.
@@ -20,6 +24,8 @@ func (r *record) AppendBody(b []byte) ([]byte, error) {
 	f.Text(3, r.Start)
 	f.Bytes(4, r.Sealed)
 	f.Int(5, int64(r.Version))
+	f.Text(6, r.Boot)
+	f.Int(7, r.Up)
 	return f.B, nil
 }
 
@@ -37,6 +43,10 @@ func (r *record) ParseBody(b []byte) error {
 			return p.Bytes(&r.Sealed)
 		case 5:
 			return integer(p, &r.Version)
+		case 6:
+			return p.Text(&r.Boot)
+		case 7:
+			return p.Int64(&r.Up)
 		}
 		return p.Skip()
 	})

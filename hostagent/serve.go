@@ -83,7 +83,7 @@ func (h Home) Serve(ctx context.Context, cfg Config, opt ServeOptions) error {
 	cfg.CacheDir, cfg.StagingDir, cfg.JournalDir = h.path("cache"), h.path("staging"), h.path("journal")
 	runner := cfg.Runner
 	cfg.Login = h.loginSource(func() { _ = runner.Close() })
-	if _, err := sweepJournals(cfg.JournalDir, time.Now(), uptime(), nil); err != nil {
+	if _, err := sweepJournals(cfg.JournalDir, time.Now(), BootID(), uptime(), nil); err != nil {
 		return err
 	}
 	a, err := New(cfg)

@@ -31,8 +31,6 @@ type cliRun struct {
 	tasks []string // names of what runs on every host
 	boot  string   // the controller's boot id where it is not the machine's: a file
 	begun bool     // one attempt got as far as a journal
-	// skewed: the hosts' clocks are years off.
-	skewed bool
 }
 
 // cli runs the seed's.
@@ -52,7 +50,6 @@ func (r *chaosRun) cli() {
 	if r.rng.IntN(4) == 0 { // where the agent's binary can be
 		up = append(up, "--env", fmt.Sprintf("CHAOS_CLOCK=%d", (r.rng.IntN(80*365)-40*365)*24*3600))
 		r.tell("clocks of the hosts years off")
-		c.skewed = true
 	}
 	if out, err := c.command("volant-lab", up...).CombinedOutput(); err != nil {
 		r.violate("starting the lab: %v: %s", err, out)
@@ -189,9 +186,6 @@ func (c *cliRun) harm() {
 	case 1:
 		c.faults++
 		c.tell("an agent ended")
-		// Where its successor's clock is far ahead, on a machine that is up for a day,
-		// the journal looks too old to be kept: what it knew is lost, and said to be.
-		c.lossy = c.lossy || c.skewed && upForADay()
 		c.signalAgent(1+c.rng.IntN(cliHosts), syscall.SIGTERM)
 	case 2:
 		if !ownBoot() {
@@ -210,13 +204,6 @@ func (c *cliRun) harm() {
 	case 3:
 		time.Sleep(time.Duration(c.rng.IntN(1500)) * time.Millisecond)
 	}
-}
-
-// upForADay tells whether journals may look a day old here.
-func upForADay() bool {
-	b, err := os.ReadFile("/proc/uptime")
-	seconds, perr := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(string(b), " ", 2)[0]), 64)
-	return err != nil || perr != nil || seconds > 24*3600
 }
 
 // synced is a file that says how much of the journal is on the disk, where the
