@@ -35,6 +35,7 @@ func FuzzJournal(f *testing.F) {
 		if err := os.WriteFile(path, in, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		lastHeader(path)
 		j, err := openJournal(path)
 		if err != nil {
 			return

@@ -326,3 +326,29 @@ func TestFoundIsTheAgents(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkersOfOthers: a worker is for the controller it was started for; one that
+// took a password for the session that gave it, and for that password.
+func TestWorkersOfOthers(t *testing.T) {
+	session := func(controller string, run byte) *agentSession {
+		return &agentSession{key: sessionKey{controller: controller, run: wire.RunID{run}}}
+	}
+	mine := keyOf(session("a", 1), &wire.Become{User: "u"})
+	hush := keyOf(session("a", 1), &wire.Become{User: "u", Password: "hush"})
+	for name, test := range map[string]struct {
+		a, b workerKey
+		same bool
+	}{
+		"a later run's":                {mine, keyOf(session("a", 2), &wire.Become{User: "u"}), true},
+		"another controller's":         {mine, keyOf(session("b", 1), &wire.Become{User: "u"}), false},
+		"another user's":               {mine, keyOf(session("a", 1), &wire.Become{User: "v"}), false},
+		"with a password":              {mine, hush, false},
+		"with the password once more":  {hush, keyOf(session("a", 1), &wire.Become{User: "u", Password: "hush"}), true},
+		"with another password":        {hush, keyOf(session("a", 1), &wire.Become{User: "u", Password: "loud"}), false},
+		"with a password, a later run": {hush, keyOf(session("a", 2), &wire.Become{User: "u", Password: "hush"}), false},
+	} {
+		if test.a == test.b != test.same {
+			t.Errorf("%s: %v", name, test.a == test.b)
+		}
+	}
+}

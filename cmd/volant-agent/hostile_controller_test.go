@@ -155,7 +155,8 @@ func controllerKey(t *testing.T) ed25519.PrivateKey {
 // others.
 func TestHostileController(t *testing.T) {
 	p := startProcess(t)
-	victim, evil := p.peer(t, controllerKey(t), wire.NewRunID()), (*controllerPeer)(nil)
+	victimRun := wire.NewRunID()
+	victim, evil := p.peer(t, controllerKey(t), victimRun), (*controllerPeer)(nil)
 	evilKey := controllerKey(t)
 	serves := func(t *testing.T, n uint32) {
 		t.Helper()
@@ -235,6 +236,10 @@ func TestHostileController(t *testing.T) {
 			t.Errorf("another's result: %+v, %v", out, st)
 		}
 		// Nor when it takes the other's run for its own.
+		evil = p.peer(t, evilKey, victimRun)
+		if out, st := evil.ask(nil, &wire.Collect{ID: id}); out != nil || st != wire.StateUnknown {
+			t.Errorf("another's result, by its run: %+v, %v", out, st)
+		}
 		ended := make(chan *wire.Outcome, 1)
 		go func() { // ends with the sub-task
 			out, _ := victim.ask(nil, peerTask(6, "sleep", "ms", int64(1500)))
