@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/lint.sh
 export VOLANT_ANSIBLE_CORE=$PWD/.cache/reference VOLANT_BIN=$PWD/bin
-go test -timeout 9m ./...
+go test -timeout 25m ./...
 scripts/conformance.sh "" --fast

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"volant/actions"
@@ -30,8 +31,8 @@ func (s *screen) Write(p []byte) (int, error) {
 // TestKeys: what a pause reads from a terminal, and that the terminal is left
 // as it was.
 func TestKeys(t *testing.T) {
-	line := actions.Keys{Echo: true, End: "\r\n", Seconds: 20}
-	wait := actions.Keys{Seconds: 1}
+	line := actions.Keys{Echo: true, End: "\r\n", Seconds: 60}
+	wait := actions.Keys{Seconds: 3}
 	for name, tc := range map[string]struct {
 		type_ string
 		keys  actions.Keys
@@ -43,12 +44,12 @@ func TestKeys(t *testing.T) {
 		"nothing":                  {"\r", line, "", "ask:" + clearLine, nil},
 		"corrected":                {"hex\x7fllo\n", line, "hello", "ask:hex" + clearLine + "hello" + "" + clearLine, nil},
 		"too much corrected":       {"\x7f\x08x\r", line, "x", "ask:" + clearLine + clearLine + "x" + clearLine, nil},
-		"hidden":                   {"secret\r", actions.Keys{End: "\r\n", Seconds: 20}, "secret", "ask:" + clearLine, nil},
+		"hidden":                   {"secret\r", actions.Keys{End: "\r\n", Seconds: 60}, "secret", "ask:" + clearLine, nil},
 		"Ctrl-C":                   {"he\x03", line, "", "ask:he" + clearLine, actions.ErrInterrupted},
 		"Enter does not end waits": {"\rx\n", wait, "\rx\n", "ask:", nil},
-		"Ctrl-C in a wait":         {"\x03", actions.Keys{Seconds: 20}, "", "ask:" + clearLine, actions.ErrInterrupted},
-		"continue":                 {"xC", actions.Keys{End: "c", Interrupt: "a", Seconds: 20}, "x", "ask:" + clearLine, nil},
-		"abort":                    {"A", actions.Keys{End: "c", Interrupt: "a", Seconds: 20}, "", "ask:" + clearLine, actions.ErrInterrupted},
+		"Ctrl-C in a wait":         {"\x03", actions.Keys{Seconds: 60}, "", "ask:" + clearLine, actions.ErrInterrupted},
+		"continue":                 {"xC", actions.Keys{End: "c", Interrupt: "a", Seconds: 60}, "x", "ask:" + clearLine, nil},
+		"abort":                    {"A", actions.Keys{End: "c", Interrupt: "a", Seconds: 60}, "", "ask:" + clearLine, actions.ErrInterrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outer, inner := pty(t)
@@ -58,12 +59,21 @@ func TestKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			typist := time.AfterFunc(100*time.Millisecond, func() { _, _ = outer.WriteString(tc.type_) })
-			defer typist.Stop()
+			typed := make(chan struct{})
+			go func() { // ends soon: somebody types once keys are read one by one
+				defer close(typed)
+				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					if now, err := unix.IoctlGetTermios(int(inner.Fd()), unix.TCGETS); err == nil && now.Lflag&unix.ICANON == 0 {
+						break
+					}
+				}
+				_, _ = outer.WriteString(tc.type_)
+			}()
 			got, interactive, err := p.keys(t.Context(), "ask:", tc.keys)
 			if got != tc.want || !interactive || !errors.Is(err, tc.err) || err != nil && tc.err == nil {
 				t.Errorf("%q %v %v", got, interactive, err)
 			}
+			<-typed
 			if out.b.String() != tc.shown {
 				t.Errorf("shown %q", out.b.String())
 			}

@@ -113,7 +113,7 @@ printf 'hosts: files\n' >/etc/nsswitch.conf; printf '127.0.0.1 localhost\n127.0.
 	})
 }
 
-var downloadName = regexp.MustCompile(`/tmp/Test[^/]+/\d+/tmp\w+`)
+var downloadName = regexp.MustCompile(`/[^\s']*/Test[^/]+/\d+/tmp\w+`)
 
 func TestAptRepositoryIsThePythonModule(t *testing.T) {
 	if !inSandbox(t) {

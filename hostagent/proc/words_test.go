@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,7 +44,11 @@ func TestCaptureLetsDaemonsGo(t *testing.T) {
 	w.Close()
 	go c.Read()
 	_ = cmd.Wait()
-	defer func() { _ = exec.Command("kill", strings.TrimSpace(pid.String())).Run() }()
+	sleeper, err := strconv.Atoi(strings.TrimSpace(pid.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(sleeper, syscall.SIGKILL) }()
 	start := time.Now()
 	b, truncated := c.Finish(100 * time.Millisecond)
 	if string(b) != "0123456789" || !truncated || time.Since(start) > time.Minute {
