@@ -15,12 +15,13 @@ import (
 var may = map[string]string{
 	"wire":       "",
 	"metrics":    "",
+	"cores":      "",
 	"stage":      "wire",
 	"actions":    "stage wire",
 	"bootstrap":  "stage wire",
-	"hostagent":  "stage wire metrics",
-	"controller": "stage wire metrics actions bootstrap",
-	"cmd":        "stage wire metrics actions bootstrap controller hostagent",
+	"hostagent":  "cores stage wire metrics",
+	"controller": "cores stage wire metrics actions bootstrap",
+	"cmd":        "cores stage wire metrics actions bootstrap controller hostagent",
 	"e2e":        "stage wire metrics actions bootstrap controller hostagent",
 }
 

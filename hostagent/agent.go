@@ -54,6 +54,7 @@ type Agent struct {
 	journalID string
 	user      string
 	skipped   atomic.Uint64 // messages of unknown kinds
+	running   atomic.Int64  // sub-tasks
 	workers   *workerPool
 	// allow tells whether a controller's key is served; nil: whoever has a link is.
 	allow func(ed25519.PublicKey) error

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"volant/cores"
 	"volant/wire"
 	"volant/wire/frame"
 )
@@ -55,6 +56,7 @@ type agentSession struct {
 type job struct {
 	done   chan struct{} // closed when its outcome is journalled
 	cancel context.CancelCauseFunc
+	spread func() // ends the use of every processor; nil for one that began alone
 }
 
 func (a *Agent) newSession(key sessionKey, sessKey []byte) (*agentSession, error) {
@@ -170,12 +172,19 @@ func (s *agentSession) start(id wire.TaskID) (*job, context.Context, error) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	j := &job{done: make(chan struct{}), cancel: cancel}
 	s.jobs[id] = j
+	if s.agent.running.Add(1) > 1 {
+		j.spread = cores.All()
+	}
 	return j, ctx, nil
 }
 
 func (s *agentSession) finished(id wire.TaskID, j *job) {
 	j.cancel(nil)
 	close(j.done)
+	s.agent.running.Add(-1)
+	if j.spread != nil {
+		j.spread()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.jobs, id)
@@ -190,6 +199,7 @@ func (s *agentSession) run(t *talk, task *wire.Task, watch context.Context) ([]b
 		return nil, err
 	}
 	defer s.finished(task.ID, j)
+	defer t.settle()
 	stop := context.AfterFunc(watch, func() {
 		if isReset(context.Cause(watch)) {
 			j.cancel(errCancelled)

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"lukechampine.com/blake3"
 
+	"volant/cores"
 	"volant/stage"
 	"volant/wire"
 	"volant/wire/frame"
@@ -46,6 +47,11 @@ type talk struct {
 	late  *time.Timer // nil: not set
 
 	speech *speech // output of the module while it runs; nil: nobody listens
+
+	// Of the sub-task's own goroutine: bytes of files that went either way, and
+	// what ends the use of every processor for them, nil before.
+	content int
+	spread  func()
 }
 
 // maxPieces are so many reads of a module's output that wait to be sent.
@@ -164,6 +170,26 @@ func (t *talk) putResult(body []byte) error {
 		}
 	}
 	return t.err
+}
+
+// bulk is from how many bytes the content of files is worth every processor:
+// packets, checksums and the file are then worked on at once.
+const bulk = 1 << 20
+
+// moved counts content of the sub-task.
+func (t *talk) moved(n int) {
+	if t.content += n; t.content >= bulk && t.spread == nil {
+		t.spread = cores.All()
+	}
+}
+
+// settle ends what moved began.
+func (t *talk) settle() {
+	if t.spread != nil {
+		t.spread()
+		t.spread = nil
+	}
+	t.content = 0
 }
 
 // fetch is stage.Fetch over the conversation. When the link fails the error
@@ -285,6 +311,7 @@ func (b *blobReader) fill() {
 	switch m := m.(type) {
 	case *wire.Data:
 		b.buf, b.last = m.Data, m.Last
+		b.t.moved(len(m.Data))
 	case *wire.NoBlob:
 		b.last, b.err = true, noBlob(m)
 	default:
@@ -328,6 +355,7 @@ func (t *talk) sendFile(ctx context.Context, path string) (int64, error) {
 		if n > 0 {
 			sum.Write(buf[:n])
 			size += int64(n)
+			t.moved(n)
 			if serr := t.send(&wire.Data{Data: buf[:n]}); serr != nil {
 				return size, t.withdrawn(ctx, serr)
 			}

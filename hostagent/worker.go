@@ -1,6 +1,7 @@
 package hostagent
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func RunWorker(ctx context.Context, cfg Config, r io.Reader, w io.Writer) error 
 		return err
 	}
 	defer a.Close()
-	in := &workerInput{r: frame.NewReader(r), ch: make(chan wire.Message)}
+	in := &workerInput{r: frame.NewReader(bufio.NewReaderSize(r, 64<<10)), ch: make(chan wire.Message)}
 	t := &talk{next: in.next, w: frame.NewWriter(w)}
 	hello := &wire.Worker{Version: wire.Version, UID: int64(os.Getuid()), PID: int64(os.Getpid())}
 	if u, err := user.Current(); err == nil {
@@ -55,6 +56,7 @@ func workOn(ctx context.Context, a *Agent, in *workerInput, t *talk, task *wire.
 	defer cancel(nil)
 	in.current(task.ID, cancel)
 	defer in.current(wire.TaskID{}, nil)
+	defer t.settle()
 	out := a.exec.execute(ctx, t, task, hooks{
 		started: func() error { return nil },
 		forked:  func(group int) { _ = t.send(&wire.Started{Group: int64(group)}) },

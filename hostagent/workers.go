@@ -413,6 +413,9 @@ func (r *relay) pass(task *wire.Task) (body []byte, err error) {
 				return nil, err
 			}
 			if pass {
+				if d, ok := m.(*wire.Data); ok {
+					r.t.moved(len(d.Data))
+				}
 				_ = r.t.send(m) // the sub-task goes on without a link
 			}
 		case *wire.Result:
@@ -444,6 +447,7 @@ func (r *relay) blobs(want *wire.Want) error {
 			case *wire.Blob:
 			case *wire.Data:
 				last = m.Last
+				r.t.moved(len(m.Data))
 			case *wire.NoBlob:
 				last = true
 			default:

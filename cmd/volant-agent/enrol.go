@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"volant/bootstrap/enrol"
+	"volant/cmd/internal/stdio"
 	"volant/hostagent"
 	"volant/hostagent/become"
 	"volant/wire"
@@ -87,7 +88,7 @@ func (c *enrolCmd) transient(h hostagent.Home, req enrol.Request) error {
 	if err != nil {
 		return fmt.Errorf("finding this executable: %w", err)
 	}
-	in, out, err := takeStdio()
+	in, out, err := stdio.Take()
 	if err != nil {
 		return err
 	}

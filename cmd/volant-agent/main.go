@@ -21,6 +21,7 @@ import (
 
 	"volant/cmd/internal/manual"
 	"volant/cmd/internal/private"
+	"volant/cores"
 	"volant/wire"
 )
 
@@ -40,6 +41,7 @@ type cli struct {
 
 func main() {
 	private.Keep()
+	cores.Few()
 	log.SetOutput(io.Discard) // quic-go writes there about socket buffers; our own log does, too
 	var c cli
 	k, err := kong.New(&c, kong.Name("volant-agent"), kong.Description("The Volant agent of a managed host."), kong.Help(manual.Printer(pages)), kong.UsageOnError())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"volant/bootstrap/enrol"
+	"volant/cmd/internal/stdio"
 	"volant/hostagent"
 	"volant/hostagent/become"
 	"volant/wire"
@@ -164,43 +165,11 @@ func (c workerCmd) Run() error {
 		return err
 	}
 	defer cleanup()
-	// The frames keep the original descriptors; whatever else writes to
-	// standard output would garble them.
-	in, out, err := takeStdio()
+	in, out, err := stdio.Take()
 	if err != nil {
 		return err
 	}
 	return hostagent.RunWorker(ctx, cfg, in, out)
-}
-
-// takeStdio moves standard input and output to descriptors that no child
-// inherits and puts /dev/null in their place.
-func takeStdio() (in, out *os.File, err error) {
-	move := func(fd int, name string) (*os.File, error) {
-		n, err := syscall.Dup(fd)
-		if err != nil {
-			return nil, fmt.Errorf("taking %s: %w", name, err)
-		}
-		syscall.CloseOnExec(n)
-		return os.NewFile(uintptr(n), name), nil
-	}
-	if in, err = move(0, "standard input"); err != nil {
-		return nil, nil, err
-	}
-	if out, err = move(1, "standard output"); err != nil {
-		return nil, nil, err
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the null device: %w", err)
-	}
-	defer null.Close()
-	for fd := range 2 {
-		if err := syscall.Dup3(int(null.Fd()), fd, 0); err != nil {
-			return nil, nil, fmt.Errorf("replacing standard input and output: %w", err)
-		}
-	}
-	return in, out, nil
 }
 
 type uninstallCmd struct {

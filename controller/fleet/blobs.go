@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"volant/cores"
 	"volant/stage"
 	"volant/wire"
 )
@@ -101,6 +102,10 @@ func (x *exchange) mayServe(h wire.Hash) bool {
 	return false
 }
 
+// bulk is from how many bytes a file's content is worth every processor: reading,
+// compressing and packets are then worked on at once.
+const bulk = 1 << 20
+
 // sendBlob streams a file in constant memory, compressed when a sample says
 // that it pays, and returns the bytes of content sent.
 func sendBlob(s *slot, h wire.Hash, size int64, open func() (io.ReadCloser, error)) (int64, error) {
@@ -109,6 +114,9 @@ func sendBlob(s *slot, h wire.Hash, size int64, open func() (io.ReadCloser, erro
 		return 0, flushed(s, &wire.NoBlob{Hash: h, Text: err.Error()})
 	}
 	defer src.Close()
+	if size >= bulk {
+		defer cores.All()()
+	}
 	sample := make([]byte, min(size+1, sampleSize))
 	n, err := io.ReadFull(src, sample)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"volant/bootstrap"
+	"volant/cores"
 	"volant/wire"
 	"volant/wire/session"
 )
@@ -34,6 +35,7 @@ func (d *dialer) bootstrap(ctx context.Context, callErr error) (ssh bootstrap.Se
 		return nil, info, err
 	}
 	defer release()
+	defer cores.All()() // keys, and the agent to be sent
 	begin := time.Now()
 	defer func() {
 		outcome := "ok"

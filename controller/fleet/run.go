@@ -9,6 +9,7 @@ import (
 
 	"lukechampine.com/blake3"
 
+	"volant/cores"
 	"volant/stage"
 	"volant/wire"
 	"volant/wire/frame"
@@ -29,10 +30,11 @@ type exchange struct {
 	heard  int                // messages of the agent about this sub-task
 	served map[wire.Hash]bool // files that were asked for
 	got    struct {           // of the file being received
-		size int64
-		sum  *blake3.Hasher
-		done *wire.FileDone
-		err  error
+		spread func() // ends the use of every processor for it; nil before
+		size   int64
+		sum    *blake3.Hasher
+		done   *wire.FileDone
+		err    error
 	}
 }
 
@@ -52,6 +54,9 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
 	}
 	out, err := x.deliver(ctx)
+	if x.got.spread != nil {
+		x.got.spread()
+	}
 	if r.Sink != nil {
 		err = x.closeSink(err)
 	}
@@ -356,7 +361,9 @@ func (x *exchange) receive(p []byte) {
 	if x.got.sum == nil {
 		x.got.sum = blake3.New(32, nil)
 	}
-	x.got.size += int64(len(p))
+	if x.got.size += int64(len(p)); x.got.size >= bulk && x.got.spread == nil {
+		x.got.spread = cores.All()
+	}
 	x.got.sum.Write(p)
 	x.l.f.cfg.Metrics.Staged("received", int64(len(p)))
 	_, x.got.err = x.r.Sink.Write(p)

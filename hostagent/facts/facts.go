@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"volant/cores"
 	"volant/wire/value"
 )
 
@@ -120,6 +121,7 @@ func Collect(ctx context.Context, host *Host, req *Request) (*Output, error) {
 	r.system.distribution = sync.OnceValues(func() (*value.Dict, error) { return distribution(r) })
 	r.system.platform = sync.OnceValues(func() (*value.Dict, error) { return platformOf(r) })
 
+	defer cores.All()()
 	found := make([]*value.Dict, len(selected))
 	errs := make([]error, len(selected))
 	// Collectors mostly wait for commands: more at once than CPUs pays, but a
