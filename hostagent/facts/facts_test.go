@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,9 @@ var volatile = regexp.MustCompile(`^ansible_(date_time|loadavg|uptime_seconds|me
 // own setup module on this machine, and compares key for key.
 func TestAgainstReference(t *testing.T) {
 	python := reference(t)
+	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
+		t.Skip("neither side has facts of an account that has no entry: ", err)
+	}
 	differ := differences(t, python)
 	for range 2 { // a machine may change between two gatherings
 		if len(differ) == 0 {
