@@ -102,7 +102,7 @@ func (k *keeper) end(j *project, code int, err error, begun bool) {
 		j.display.Note("This run could not have been resumed: %s", lost)
 		return
 	}
-	if f, ok := j.stderr.(*os.File); ok && interrupted && term.IsTerminal(int(f.Fd())) {
+	if f := fileOf(j.stderr); f != nil && interrupted && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(f, "\nGo on with: volant playbook --resume %s\n", strings.TrimSuffix(filepath.Base(k.w.Path()), journal.Suffix))
 	}
 }

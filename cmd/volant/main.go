@@ -137,8 +137,8 @@ func run(argv []string) int {
 	// A pipe that nobody reads is found out by writing to it; whatever is run
 	// from here has the signal's default again.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	p := &process{stdin: os.Stdin, stderr: os.Stderr, getenv: os.LookupEnv, tty: controlling, out: &outlet{f: os.Stdout, cancel: cancel}}
-	p.stdout = p.out
+	p := &process{stdin: os.Stdin, getenv: os.LookupEnv, tty: controlling, out: newOutlet(os.Stdout, cancel)}
+	p.stdout, p.stderr = p.out, beside{os.Stderr, p.out}
 	p.dir, _ = os.Getwd()
 	p.home, _ = os.UserHomeDir()
 	p.color, p.width = terminal(os.Stdout)
@@ -154,6 +154,7 @@ func run(argv []string) int {
 	}
 	p.name, p.command, p.args, p.find = name, sub, args, find
 	if drives[sub] {
+		p.out.later = !isTerminal(os.Stdout)
 		defer collect()()
 	}
 	switch sub {

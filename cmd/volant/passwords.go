@@ -51,6 +51,9 @@ func controlling() (*os.File, error) { return os.OpenFile("/dev/tty", os.O_RDWR,
 func (a *passwords) ask(ctx context.Context, text string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.p.out != nil {
+		a.p.out.flush()
+	}
 	if a.p.tty != nil {
 		if tty, err := a.p.tty(); err == nil {
 			defer tty.Close()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +38,8 @@ type progress struct {
 // progress returns the callback; where there is no terminal it does nothing.
 func (j *project) progress() events.Callback {
 	p := &progress{show: func(string) {}, now: time.Now, busy: map[string]bool{}}
-	f, ok := j.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := fileOf(j.stderr)
+	if f == nil || !term.IsTerminal(int(f.Fd())) {
 		return p
 	}
 	p.show, p.width = j.display.Progress, max(20, j.display.Columns)

@@ -14,9 +14,11 @@ import (
 	"golang.org/x/term"
 )
 
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
 // terminal reports whether f is a terminal, and its width.
 func terminal(f *os.File) (bool, int) {
-	if !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(f) {
 		return false, 0
 	}
 	w, _, err := term.GetSize(int(f.Fd()))

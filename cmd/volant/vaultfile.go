@@ -142,7 +142,7 @@ func (r *vaultRun) withEditor(ctx context.Context, name string, text []byte) (ed
 	defer overwrite(path)
 	words := append(strings.Fields(r.c.String("EDITOR")), path)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the operator's own editor
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.p.stdin, r.p.direct(), r.p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.p.stdin, r.p.direct(), r.p.directError()
 	var status *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &status) {
 		return nil, plainError("Unable to execute the command \"%s\": %s", strings.Join(words, " "), pythonError(err, words[0]))
