@@ -141,18 +141,27 @@ func copyTo(base, original string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, "volant-agent")
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Chmod(0o755), out.Close()); err != nil {
+	if err := write(path, in); err != nil {
 		return "", fmt.Errorf("copying to %s: %w", path, err)
 	}
 	if err := errors.Join(os.Chtimes(path, st.ModTime(), st.ModTime()), os.Chmod(dir, 0o755)); err != nil {
 		return "", err
 	}
 	return path, sound(path, original)
+}
+
+// write makes a program of what in gives.
+func write(path string, in io.Reader) error {
+	// A process that is being started meanwhile would hold the program open for
+	// writing until it becomes another, and "Text file busy" is all who runs it hears.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Chmod(0o755), out.Close())
 }
 
 // RemoveCopy removes the copy that workers of other users ran from, when there
