@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"volant/hostagent/proc"
 )
 
 // copying keeps two workers from making two copies at once.
@@ -141,27 +142,13 @@ func copyTo(base, original string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, "volant-agent")
-	if err := write(path, in); err != nil {
+	if err := errors.Join(proc.WriteProgram(path, in), os.Chmod(path, 0o755)); err != nil {
 		return "", fmt.Errorf("copying to %s: %w", path, err)
 	}
 	if err := errors.Join(os.Chtimes(path, st.ModTime(), st.ModTime()), os.Chmod(dir, 0o755)); err != nil {
 		return "", err
 	}
 	return path, sound(path, original)
-}
-
-// write makes a program of what in gives.
-func write(path string, in io.Reader) error {
-	// A process that is being started meanwhile would hold the program open for
-	// writing until it becomes another, and "Text file busy" is all who runs it hears.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Chmod(0o755), out.Close())
 }
 
 // RemoveCopy removes the copy that workers of other users ran from, when there

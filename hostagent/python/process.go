@@ -34,7 +34,7 @@ func runProcess(ctx context.Context, r *Request, forked func(int), output func(i
 		return Output{}, err
 	}
 	path := filepath.Join(r.TempDir, "AnsiballZ_"+filepath.Base(r.File))
-	if err := os.WriteFile(path, body, 0o700); err != nil {
+	if err := proc.WriteProgram(path, bytes.NewReader(body)); err != nil {
 		return Output{}, fmt.Errorf("writing the module: %w", err)
 	}
 	argv = append(argv, path)

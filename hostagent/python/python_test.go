@@ -439,3 +439,26 @@ func BenchmarkWarmPing(b *testing.B) {
 	}
 	b.ReportMetric((cpuOf(server)+cpuOf(os.Getpid())-before)*1000/float64(b.N), "cpu-ms/op")
 }
+
+// TestProgramsAreNotBusy: a module that is a program of its own runs, whatever
+// else is started while it is written.
+func TestProgramsAreNotBusy(t *testing.T) {
+	p := NewPool(Options{Dir: t.TempDir()})
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\necho '{}'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 40 {
+				req := &Request{File: "program", Style: StyleBinary, ExtraDir: dir, TempDir: t.TempDir(), Environ: os.Environ(), Umask: -1, Args: value.NewDict(0)}
+				if out, err := p.Run(t.Context(), req, nil, nil); err != nil || out.RC != 0 {
+					t.Errorf("%d, %s, %v", out.RC, out.Stderr, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
