@@ -8,10 +8,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"volant/wire/rx"
 )
 
 // AskpassEnv names the socket at which the system's ssh gets its answers; a
@@ -102,8 +103,8 @@ func (s *secrets) serve() {
 }
 
 var (
-	passphrasePrompt = regexp.MustCompile(`(?i)^(enter )?(passphrase|pin) (for )`)
-	confirmPrompt    = regexp.MustCompile(`(?i)\(yes/no|The authenticity of host |differs from the key for the IP address|confirm user presence`)
+	passphrasePrompt = rx.Lazy(`(?i)^(enter )?(passphrase|pin) (for )`)
+	confirmPrompt    = rx.Lazy(`(?i)\(yes/no|The authenticity of host |differs from the key for the IP address|confirm user presence`)
 )
 
 // asksPassword says whether a prompt is the one that the connection's password

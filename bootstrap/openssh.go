@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"volant/wire/rx"
 	"volant/wire/shlex"
 )
 
@@ -136,7 +136,7 @@ func sshRefusal(code int, stderr string) error {
 	return viaSSH(KindConnect, nil, "%s", text)
 }
 
-var debugLine = regexp.MustCompile(`^(debug[123]: |OpenSSH_|Authenticated to |Transferred: |Bytes per second: )`)
+var debugLine = rx.Lazy(`^(debug[123]: |OpenSSH_|Authenticated to |Transferred: |Bytes per second: )`)
 
 // plainWords is what ssh said without what it says to those who look for faults.
 func plainWords(stderr, or string) string {
@@ -160,9 +160,9 @@ type met struct {
 }
 
 var (
-	metKey  = regexp.MustCompile(`(?m)^debug1: Server host (?:key|certificate): (\S+ SHA256:[A-Za-z0-9+/]+)`)
-	metHost = regexp.MustCompile(`(?m)^(?:debug1: )?Authenticated to \S+ \(\[([^\]]+)\]:\d+\)`)
-	metYes  = regexp.MustCompile(`(?m)^debug1: Host '[^']*' is known and matches the \S+ host (?:key|certificate)`)
+	metKey  = rx.Lazy(`(?m)^debug1: Server host (?:key|certificate): (\S+ SHA256:[A-Za-z0-9+/]+)`)
+	metHost = rx.Lazy(`(?m)^(?:debug1: )?Authenticated to \S+ \(\[([^\]]+)\]:\d+\)`)
+	metYes  = rx.Lazy(`(?m)^debug1: Host '[^']*' is known and matches the \S+ host (?:key|certificate)`)
 )
 
 func parseMet(said string) met {

@@ -3,13 +3,13 @@ package hostagent
 import (
 	"fmt"
 	"os"
-	"regexp"
 
 	"volant/hostagent/bus"
+	"volant/wire/rx"
 )
 
 // sessionScope is the cgroup of a login session, as systemd names it.
-var sessionScope = regexp.MustCompile(`(?m)/session-[^/\n]+\.scope(/|$)`)
+var sessionScope = rx.Lazy(`(?m)/session-[^/\n]+\.scope(/|$)`)
 
 // killed is how the bus says that processes end with the session they are of.
 const killed = "b:\x01\x00\x00\x00"

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"volant/metrics"
+	"volant/wire/rx"
 )
 
 // benchOptions are the options of `volant bench`.
@@ -177,7 +177,7 @@ func mitogen(ctx context.Context, ansible string) (string, error) {
 }
 
 // recapLine is one host's line of a recap.
-var recapLine = regexp.MustCompile(`^(\S+)\s+: ((?:\w+=\d+\s*)+)$`)
+var recapLine = rx.Lazy(`^(\S+)\s+: ((?:\w+=\d+\s*)+)$`)
 
 func benchOne(ctx context.Context, p *process, opt *benchOptions, c contender) (benchResult, error) {
 	r := benchResult{Name: c.Name, Version: benchVersion(ctx, c)}

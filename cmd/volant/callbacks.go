@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"volant/controller/events"
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -99,7 +99,7 @@ func (j *project) callbacks(bus *events.Bus, stdout string, opt *playbookOptions
 
 // asksToBeEnabled is what a callback has that does nothing unless it is
 // enabled, or that is for standard output.
-var asksToBeEnabled = regexp.MustCompile(`(?m)^\s*(?:CALLBACK_NEEDS_(?:ENABLED|WHITELIST)\s*=\s*True|CALLBACK_TYPE\s*=\s*['"]stdout['"])`)
+var asksToBeEnabled = rx.Lazy(`(?m)^\s*(?:CALLBACK_NEEDS_(?:ENABLED|WHITELIST)\s*=\s*True|CALLBACK_TYPE\s*=\s*['"]stdout['"])`)
 
 // maxCallback bounds what is read of a callback's file.
 const maxCallback = 1 << 20

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/plugindoc"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -132,7 +132,7 @@ func (j *project) docLook(version string) *plugindoc.Look {
 }
 
 // collectionPattern is the name of a collection.
-var collectionPattern = regexp.MustCompile(`^[A-Za-z_]\w*\.[A-Za-z_]\w*$`)
+var collectionPattern = rx.Lazy(`^[A-Za-z_]\w*\.[A-Za-z_]\w*$`)
 
 // json shows a document for a program.
 func (d *docReport) json(v *value.Dict) { d.display.Print(indentedJSON(v, jsonStyle{ascii: true}), "") }

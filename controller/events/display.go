@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/text/width"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 )
 
 // Display writes to the terminal as the reference's display object: coloured
@@ -88,7 +88,7 @@ func (d *Display) Paint(text, event string) string {
 }
 
 // numbered are the colours of a terminal with 256 of them.
-var numbered = regexp.MustCompile(`^(?:color([0-9]+)|rgb([0-5])([0-5])([0-5])|gray([0-9]+))$`)
+var numbered = rx.Lazy(`^(?:color([0-9]+)|rgb([0-5])([0-5])([0-5])|gray([0-9]+))$`)
 
 // colorCode is the terminal's code of a colour's name, empty for none.
 func colorCode(name string) string {
@@ -110,7 +110,7 @@ func colorCode(name string) string {
 }
 
 // painted are the sequences that Paint writes.
-var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var painted = rx.Lazy("\x1b\\[[0-9;]*m")
 
 // Print shows msg on standard output in the colour of event.
 func (d *Display) Print(msg, event string) { d.print(msg, event, false, levelInfo) }

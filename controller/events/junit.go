@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -134,7 +134,7 @@ func (c *JUnit) included(e Include) {
 	j.hosts = append(j.hosts, &junitHost{name: "include", status: "included", text: text, end: time.Now()})
 }
 
-var yamlLine = regexp.MustCompile(`\.yml:[0-9]+$`)
+var yamlLine = rx.Lazy(`\.yml:[0-9]+$`)
 
 func (c *JUnit) class(path string) string {
 	if c.opt.RelativeTo != "" && path != "" {

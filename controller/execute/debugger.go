@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
 	"volant/controller/events"
 	"volant/controller/fault"
 	"volant/controller/playbook"
 	"volant/controller/vars"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -174,10 +174,10 @@ func (e *edits) apply(v *vars.Context) {
 
 // assignment is what an operator may write to change a task: Python's
 // assignment to an item of the arguments or of the variables.
-var assignment = regexp.MustCompile(`^(task\.args|task_vars)\[([^\[\]]+)\]\s*=\s*([^=].*)$`)
+var assignment = rx.Lazy(`^(task\.args|task_vars)\[([^\[\]]+)\]\s*=\s*([^=].*)$`)
 
 // quoted is a string that is nothing else: what an operator wrote, so a template.
-var quoted = regexp.MustCompile(`^(?:'[^'\\]*'|"[^"\\]*")$`)
+var quoted = rx.Lazy(`^(?:'[^'\\]*'|"[^"\\]*")$`)
 
 // edit carries out a line that is an assignment; ok says that it is one.
 func (b *batch) edit(ctx context.Context, j *running, o *outcome, line string) (ok bool, err error) {

@@ -2,33 +2,37 @@ package inventory
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
 // The reference's patterns of addresses (parsing/utils/addresses.py). Parts
 // may be ranges such as [1:9:2] in place of a number.
+const (
+	octet  = `(?:[01]?[0-9]{1,2}|2[0-4][0-9]|25[0-5]|\[(?:[0-9]+:[0-9]+)(?::[0-9]+)?\])`
+	hextet = `(?:[0-9a-f]{1,4}|\[(?:[0-9a-f]+:[0-9a-f]+)(?::[0-9]+)?\])`
+)
+
 var (
-	bracketedPort = regexp.MustCompile(`^\[(.+)\]:([0-9]+)$`)
-	hostPort      = regexp.MustCompile(`^((?:[^:\[\]]|\[[^\]]*\])*):([0-9]+)$`)
-	ipv4Pattern   = func() *regexp.Regexp {
-		part := `(?:[01]?[0-9]{1,2}|2[0-4][0-9]|25[0-5]|\[(?:[0-9]+:[0-9]+)(?::[0-9]+)?\])`
-		return regexp.MustCompile(`^(?:` + part + `\.){3}` + part + `$`)
-	}()
-	ipv6Pattern = func() *regexp.Regexp {
-		part := `(?:[0-9a-f]{1,4}|\[(?:[0-9a-f]+:[0-9a-f]+)(?::[0-9]+)?\])`
-		forms := strings.NewReplacer("N", part).Replace(`(?:N:){7}N|(?:N:){1,6}:|(?:N:)(?::N){1,6}|` +
-			`(?:N:){2}(?::N){1,5}|(?:N:){3}(?::N){1,4}|(?:N:){4}(?::N){1,3}|(?:N:){5}(?::N){1,2}|(?:N:){6}(?::N)|` +
-			`:(?::N){1,6}|N?::|(?:0:){6}(?:N\.){3}N|::(?:ffff:)?(?:N\.){3}N|(?:0:){5}ffff:(?:N\.){3}N`)
-		return regexp.MustCompile(`(?i)^(?:` + forms + `)$`)
-	}()
-	labelRange = regexp.MustCompile(`(?i)^\[(?:[a-z]:[a-z]|[0-9]+:[0-9]+)(?::[0-9]+)?\]`)
+	bracketedPort = rx.Lazy(`^\[(.+)\]:([0-9]+)$`)
+	hostPort      = rx.Lazy(`^((?:[^:\[\]]|\[[^\]]*\])*):([0-9]+)$`)
+	ipv4Pattern   = rx.Lazy(`^(?:` + octet + `\.){3}` + octet + `$`)
+	ipv6Pattern   = rx.Lazy(`(?i)^(?:` +
+		`(?:` + hextet + `:){7}` + hextet + `|(?:` + hextet + `:){1,6}:|` +
+		`(?:` + hextet + `:)(?::` + hextet + `){1,6}|(?:` + hextet + `:){2}(?::` + hextet + `){1,5}|` +
+		`(?:` + hextet + `:){3}(?::` + hextet + `){1,4}|(?:` + hextet + `:){4}(?::` + hextet + `){1,3}|` +
+		`(?:` + hextet + `:){5}(?::` + hextet + `){1,2}|(?:` + hextet + `:){6}(?::` + hextet + `)|` +
+		`:(?::` + hextet + `){1,6}|` + hextet + `?::|` +
+		`(?:0:){6}(?:` + hextet + `\.){3}` + hextet + `|::(?:ffff:)?(?:` + hextet + `\.){3}` + hextet + `|` +
+		`(?:0:){5}ffff:(?:` + hextet + `\.){3}` + hextet +
+		`)$`)
+	labelRange = rx.Lazy(`(?i)^\[(?:[a-z]:[a-z]|[0-9]+:[0-9]+)(?::[0-9]+)?\]`)
 )
 
 // IsIP reports whether name is an IPv4 or IPv6 address.
@@ -75,7 +79,7 @@ func isHostname(s string) bool {
 // there is none.
 func parseAddress(address string, ranges bool) (host string, port int, err error) {
 	if strings.Contains(address, ":") {
-		for _, re := range []*regexp.Regexp{bracketedPort, hostPort} {
+		for _, re := range []*rx.Pattern{bracketedPort, hostPort} {
 			if m := re.FindStringSubmatch(address); m != nil {
 				n, err := strconv.Atoi(m[2])
 				if err != nil {

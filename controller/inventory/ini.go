@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
 var (
-	iniSection = regexp.MustCompile(`^\[([^:\]\s]+)(?::([\pL\pN_]+))?\]\s*(?:#.*)?$`)
-	iniGroup   = regexp.MustCompile(`^([^:\]\s]+)\s*(?:#.*)?$`)
+	iniSection = rx.Lazy(`^\[([^:\]\s]+)(?::([\pL\pN_]+))?\]\s*(?:#.*)?$`)
+	iniGroup   = rx.Lazy(`^([^:\]\s]+)\s*(?:#.*)?$`)
 )
 
 func wantsIni(_ *Inventory, source string) bool {

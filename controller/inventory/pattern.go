@@ -10,12 +10,13 @@ import (
 
 	"volant/controller/fault"
 	"volant/wire/pyre"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
 var (
-	subscript = regexp.MustCompile(`^(.+)\[(?:(-?[0-9]+)|([0-9]+)([:-])([0-9]*))\]$`)
-	colonPart = regexp.MustCompile(`(?:[^\s:\[\]]|\[[^\]]*\])+`)
+	subscript = rx.Lazy(`^(.+)\[(?:(-?[0-9]+)|([0-9]+)([:-])([0-9]*))\]$`)
+	colonPart = rx.Lazy(`(?:[^\s:\[\]]|\[[^\]]*\])+`)
 )
 
 // SplitPatterns splits host patterns at commas, or at colons where there are

@@ -4,10 +4,10 @@ import (
 	"html"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -339,9 +339,9 @@ func (c *Context) pairs(v any) (any, error) {
 	return nil, value.TypeErrorf("Can only get item pairs from a mapping.")
 }
 
-var words = regexp.MustCompile(`[\pL\pN_]+`)
+var words = rx.Lazy(`[\pL\pN_]+`)
 
-var wordBegin = regexp.MustCompile(`[-\s({\[<]+`)
+var wordBegin = rx.Lazy(`[-\s({\[<]+`)
 
 func titleWords(s string) string {
 	var b strings.Builder
@@ -366,8 +366,8 @@ func titleWords(s string) string {
 func Escape(s string) string { return value.Escape(s) }
 
 var (
-	comments = regexp.MustCompile(`(?s)<!--.*?-->`)
-	tags     = regexp.MustCompile(`(?s)<.*?>`)
+	comments = rx.Lazy(`(?s)<!--.*?-->`)
+	tags     = rx.Lazy(`(?s)<.*?>`)
 )
 
 func stripTags(s string) string {

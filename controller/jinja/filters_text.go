@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -279,7 +279,7 @@ func urlEncode(c *Context, a []any) (any, error) {
 	return strings.Join(parts, "&"), nil
 }
 
-var badAttr = regexp.MustCompile(`[\s/>=]`)
+var badAttr = rx.Lazy(`[\s/>=]`)
 
 func xmlAttr(c *Context, a []any) (any, error) {
 	if !isMapping(a[0]) {

@@ -1,9 +1,9 @@
 package jinja
 
 import (
-	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -76,7 +76,7 @@ func (p *printer) chunks(parts []string, indent, level int) {
 	}
 }
 
-var printWords = regexp.MustCompile(`\S+\s*|\s+`)
+var printWords = rx.Lazy(`\S+\s*|\s+`)
 
 // text breaks s at its newlines, and lines that are too long at blanks.
 func (p *printer) text(s, repr string, indent, follow, level int) {

@@ -1,20 +1,20 @@
 package jinja
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
 var (
-	urlHTTP = regexp.MustCompile(`(?i)^((https?://|www\.)(([\w%-]+\.)+)?([a-z]{2,63}|xn--[\w%]{2,59})|([\w%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil)|(https?://)((([\d]{1,3})(\.[\d]{1,3}){3})|(\[([\da-f]{0,4}:){2}([\da-f]{0,4}:?){1,6}\])))(:[\d]{1,5})?([/?#]\S*)?$`)
-	urlMail = regexp.MustCompile(`^\S+@\w[\w.-]*\.\w+$`)
-	urlLead = regexp.MustCompile(`^([(<]|&lt;)+`)
-	urlTail = regexp.MustCompile(`([)>.,\n]|&gt;)+$`)
-	urlSep  = regexp.MustCompile(`\s+`)
-	scheme  = regexp.MustCompile(`^([\w.+-]{2,}:(/){0,2})$`)
+	urlHTTP = rx.Lazy(`(?i)^((https?://|www\.)(([\w%-]+\.)+)?([a-z]{2,63}|xn--[\w%]{2,59})|([\w%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil)|(https?://)((([\d]{1,3})(\.[\d]{1,3}){3})|(\[([\da-f]{0,4}:){2}([\da-f]{0,4}:?){1,6}\])))(:[\d]{1,5})?([/?#]\S*)?$`)
+	urlMail = rx.Lazy(`^\S+@\w[\w.-]*\.\w+$`)
+	urlLead = rx.Lazy(`^([(<]|&lt;)+`)
+	urlTail = rx.Lazy(`([)>.,\n]|&gt;)+$`)
+	urlSep  = rx.Lazy(`\s+`)
+	scheme  = rx.Lazy(`^([\w.+-]{2,}:(/){0,2})$`)
 )
 
 func urlizeFilter(c *Context, a []any) (any, error) {

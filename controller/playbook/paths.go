@@ -3,8 +3,9 @@ package playbook
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // join is os.path.join: a later absolute part starts over; nothing is cleaned.
@@ -33,7 +34,7 @@ func dirname(path string) string {
 	return head
 }
 
-var envName = regexp.MustCompile(`\$(?:\w+|\{[^}]*\})`)
+var envName = rx.Lazy(`\$(?:\w+|\{[^}]*\})`)
 
 // unfrack makes a path absolute and clean: ~ and $VAR are expanded, links are
 // kept.
@@ -72,7 +73,7 @@ func (l *Loader) dwim(given string) string {
 	return unfrack(given)
 }
 
-var tasksDir = regexp.MustCompile(`(?:^|/)tasks/?$`)
+var tasksDir = rx.Lazy(`(?:^|/)tasks/?$`)
 
 var mainNames = []string{"main.yml", "main.yaml", "main"}
 

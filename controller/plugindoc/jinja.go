@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -21,11 +21,11 @@ var plainFunctions = map[string]string{
 }
 
 var (
-	tableRow  = regexp.MustCompile(`^    "(\w+)": ([\w.]+),`)
-	function  = regexp.MustCompile(`(?m)^def (\w+)\(`)
-	docstring = regexp.MustCompile(`:\n    r?"""`)
-	topLevel  = regexp.MustCompile(`\n[^\s)]`)
-	sentence  = regexp.MustCompile(`\.|!|\s\(|:\s`)
+	tableRow  = rx.Lazy(`^    "(\w+)": ([\w.]+),`)
+	function  = rx.Lazy(`(?m)^def (\w+)\(`)
+	docstring = rx.Lazy(`:\n    r?"""`)
+	topLevel  = rx.Lazy(`\n[^\s)]`)
+	sentence  = rx.Lazy(`\.|!|\s\(|:\s`)
 )
 
 // jinjaBuiltins are the filters or tests of the installed Jinja by name, each
@@ -108,10 +108,10 @@ func (l *Library) jinjaDoc(kind, name string) *Doc {
 }
 
 var (
-	pluginClass = regexp.MustCompile(`(?m)^class (?:FilterModule|TestModule)\b.*$`)
-	pluginName  = regexp.MustCompile(`(?m)(?:^|[\s{(,])['"](\w+)['"]\s*:\s*[\w(]`)
-	method      = regexp.MustCompile(`^    def (\w+)\(`)
-	classEnd    = regexp.MustCompile(`(?m)^\S`)
+	pluginClass = rx.Lazy(`(?m)^class (?:FilterModule|TestModule)\b.*$`)
+	pluginName  = rx.Lazy(`(?m)(?:^|[\s{(,])['"](\w+)['"]\s*:\s*[\w(]`)
+	method      = rx.Lazy(`^    def (\w+)\(`)
+	classEnd    = rx.Lazy(`(?m)^\S`)
 )
 
 // contained are the names of the filters or tests that a Python file brings,

@@ -1,8 +1,9 @@
 package plugindoc
 
 import (
-	"regexp"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // Look is how text is set off: NoColor leaves out everything a terminal would
@@ -17,25 +18,25 @@ type Look struct {
 }
 
 var (
-	italicMark = regexp.MustCompile(`\bI\(([^)]+)\)`)
-	boldMark   = regexp.MustCompile(`\bB\(([^)]+)\)`)
-	moduleMark = regexp.MustCompile(`\bM\(([^)]+)\)`)
-	pluginMark = regexp.MustCompile(`\bP\(([^#)]+)#([a-z]+)\)`)
-	linkMark   = regexp.MustCompile(`\bL\(([^)]+), *([^)]+)\)`)
-	urlMark    = regexp.MustCompile(`\bU\(([^)]+)\)`)
-	refMark    = regexp.MustCompile(`\bR\(([^)]+), *([^)]+)\)`)
-	constMark  = regexp.MustCompile(`\bC\(([^)]+)\)`)
-	optionMark = regexp.MustCompile(`\bO\(((?:[^\\)]+|\\.)+)\)`)
-	valueMark  = regexp.MustCompile(`\bV\(((?:[^\\)]+|\\.)+)\)`)
-	envMark    = regexp.MustCompile(`\bE\(((?:[^\\)]+|\\.)+)\)`)
-	returnMark = regexp.MustCompile(`\bRV\(((?:[^\\)]+|\\.)+)\)`)
-	rulerMark  = regexp.MustCompile(`\bHORIZONTALLINE\b`)
-	escaped    = regexp.MustCompile(`\\(.)`)
-	qualified  = regexp.MustCompile(`^([^.]+\.[^.]+\.[^#]+)#([a-z]+):(.*)$`)
-	rstNote    = regexp.MustCompile(`.. note::`)
-	rstSeeAlso = regexp.MustCompile(`.. seealso::`)
-	rstRoles   = regexp.MustCompile(":\\w+?:`")
-	rstOthers  = regexp.MustCompile(`.. \w+?::`)
+	italicMark = rx.Lazy(`\bI\(([^)]+)\)`)
+	boldMark   = rx.Lazy(`\bB\(([^)]+)\)`)
+	moduleMark = rx.Lazy(`\bM\(([^)]+)\)`)
+	pluginMark = rx.Lazy(`\bP\(([^#)]+)#([a-z]+)\)`)
+	linkMark   = rx.Lazy(`\bL\(([^)]+), *([^)]+)\)`)
+	urlMark    = rx.Lazy(`\bU\(([^)]+)\)`)
+	refMark    = rx.Lazy(`\bR\(([^)]+), *([^)]+)\)`)
+	constMark  = rx.Lazy(`\bC\(([^)]+)\)`)
+	optionMark = rx.Lazy(`\bO\(((?:[^\\)]+|\\.)+)\)`)
+	valueMark  = rx.Lazy(`\bV\(((?:[^\\)]+|\\.)+)\)`)
+	envMark    = rx.Lazy(`\bE\(((?:[^\\)]+|\\.)+)\)`)
+	returnMark = rx.Lazy(`\bRV\(((?:[^\\)]+|\\.)+)\)`)
+	rulerMark  = rx.Lazy(`\bHORIZONTALLINE\b`)
+	escaped    = rx.Lazy(`\\(.)`)
+	qualified  = rx.Lazy(`^([^.]+\.[^.]+\.[^#]+)#([a-z]+):(.*)$`)
+	rstNote    = rx.Lazy(`.. note::`)
+	rstSeeAlso = rx.Lazy(`.. seealso::`)
+	rstRoles   = rx.Lazy(":\\w+?:`")
+	rstOthers  = rx.Lazy(`.. \w+?::`)
 )
 
 func (l *Look) bold(s string) string {
@@ -61,7 +62,7 @@ func (l *Look) paint(s, setting string) string {
 
 // markup turns the marks of documentation into what a terminal shows.
 func (l *Look) markup(t string) string {
-	sub := func(re *regexp.Regexp, f func(m []string) string) {
+	sub := func(re *rx.Pattern, f func(m []string) string) {
 		t = re.ReplaceAllStringFunc(t, func(s string) string { return f(re.FindStringSubmatch(s)) })
 	}
 	sub(italicMark, func(m []string) string { return l.underline(m[1]) })

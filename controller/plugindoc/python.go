@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"volant/controller/yaml"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -19,7 +19,7 @@ const maxFile = 4 << 20
 
 // assignment is a text given to a name at the start of a line, or, within a
 // class, indented.
-var assignment = regexp.MustCompile(`(?m)^([ \t]*)([A-Z_][A-Z0-9_]*)[ \t]*=[ \t]*([rRuU]*)("""|'''|"|')`)
+var assignment = rx.Lazy(`(?m)^([ \t]*)([A-Z_][A-Z0-9_]*)[ \t]*=[ \t]*([rRuU]*)("""|'''|"|')`)
 
 // texts are the string literals that a Python file gives to names in capitals:
 // those of the module, or with class those of its classes.

@@ -4,11 +4,11 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 
 	"volant/controller/jinja"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -290,7 +290,7 @@ func (s *Scope) expandUser(p string) string {
 	return "/"
 }
 
-var envPattern = regexp.MustCompile(`\$(\w+|\{[^}]*\})`)
+var envPattern = rx.Lazy(`\$(\w+|\{[^}]*\})`)
 
 // expandVars is os.path.expandvars.
 func (s *Scope) expandVars(p string) string {

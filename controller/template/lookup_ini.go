@@ -2,10 +2,10 @@ package template
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"volant/wire/pyre"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -218,8 +218,8 @@ func (f *iniFile) xform(key string) string {
 	return strings.ToLower(key)
 }
 
-var iniKey = regexp.MustCompile(`^(.*?)\s*(?:([=:])\s*(.*))?$`)
-var iniSectionLine = regexp.MustCompile(`^\[(.+)\]`)
+var iniKey = rx.Lazy(`^(.*?)\s*(?:([=:])\s*(.*))?$`)
+var iniSectionLine = rx.Lazy(`^\[(.+)\]`)
 
 // read adds what text says; the same file may be read again.
 func (f *iniFile) read(text string) error {

@@ -2,10 +2,10 @@ package template
 
 import (
 	"math/big"
-	"regexp"
 	"strings"
 
 	"volant/controller/jinja"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -93,7 +93,7 @@ func number(s string) any {
 	return value.Int(i)
 }
 
-var looseParts = regexp.MustCompile(`\d+|[a-z]+|\.`)
+var looseParts = rx.Lazy(`\d+|[a-z]+|\.`)
 
 func looseVersion(s string) (any, error) {
 	out := value.ListOf()
@@ -116,7 +116,7 @@ func looseVersion(s string) (any, error) {
 	return out, nil
 }
 
-var strictPattern = regexp.MustCompile(`^(\d+)\.(\d+)(?:\.(\d+))?(?:([ab])(\d+))?\n?$`)
+var strictPattern = rx.Lazy(`^(\d+)\.(\d+)(?:\.(\d+))?(?:([ab])(\d+))?\n?$`)
 
 func strictVersion(s string) (any, error) {
 	m := strictPattern.FindStringSubmatch(s)
@@ -134,7 +134,7 @@ func strictVersion(s string) (any, error) {
 	return value.Tuple{number(m[1]), number(m[2]), patch, pre}, nil
 }
 
-var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?\n?$`)
+var semverPattern = rx.Lazy(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?\n?$`)
 
 func semanticVersion(s string) (any, error) {
 	m := semverPattern.FindStringSubmatch(s)
@@ -155,7 +155,10 @@ func semanticVersion(s string) (any, error) {
 	return value.Tuple{number(m[1]), number(m[2]), number(m[3]), pre}, nil
 }
 
-var pep440Pattern = regexp.MustCompile(`(?i)^\s*v?(?:(\d+)!)?(\d+(?:\.\d+)*)` +
+// localParts separates the parts of a local version.
+var localParts = rx.Lazy(`[-_.]`)
+
+var pep440Pattern = rx.Lazy(`(?i)^\s*v?(?:(\d+)!)?(\d+(?:\.\d+)*)` +
 	`(?:[-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?(\d+)?)?` +
 	`(?:(?:-(\d+))|(?:[-_.]?(post|rev|r)[-_.]?(\d+)?))?` +
 	`(?:[-_.]?(dev)[-_.]?(\d+)?)?` +
@@ -203,7 +206,7 @@ func pep440Version(s string) (any, error) {
 	local := value.Tuple{int64(0)}
 	if m[10] != "" {
 		local = value.Tuple{int64(1)}
-		for _, part := range regexp.MustCompile(`[-_.]`).Split(strings.ToLower(m[10]), -1) {
+		for _, part := range localParts.Regexp().Split(strings.ToLower(m[10]), -1) {
 			if strings.Trim(part, "0123456789") == "" {
 				local = append(local, value.Tuple{int64(1), number(part), ""})
 			} else {

@@ -1,10 +1,10 @@
 package template
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -16,8 +16,8 @@ type Placed interface {
 }
 
 var (
-	varPath  = regexp.MustCompile(`^\s*([A-Za-z_]\w*)((?:\.\w+|\[\d+\]|\['[^'\\]*'\]|\["[^"\\]*"\])*)\s*$`)
-	pathStep = regexp.MustCompile(`\.\w+|\[\d+\]|\['[^']*'\]|\["[^"]*"\]`)
+	varPath  = rx.Lazy(`^\s*([A-Za-z_]\w*)((?:\.\w+|\[\d+\]|\['[^'\\]*'\]|\["[^"\\]*"\])*)\s*$`)
+	pathStep = rx.Lazy(`\.\w+|\[\d+\]|\['[^']*'\]|\["[^"]*"\]`)
 )
 
 // written is where the value was written that an expression stands for: a

@@ -2,8 +2,9 @@ package union
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // Marks in a module's text that decide how it is run; the order in which they
@@ -13,12 +14,12 @@ var (
 	replacerWindows = []byte("# POWERSHELL_COMMON")
 	replacerJSON    = []byte("<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>")
 
-	newStyle = regexp.MustCompile(`(?:from +\.{2,} *module_utils.* +import |` +
+	newStyle = rx.Lazy(`(?:from +\.{2,} *module_utils.* +import |` +
 		`from +ansible_collections\.[^.]+\.[^.]+\.plugins\.module_utils.* +import |` +
 		`import +ansible_collections\.[^.]+\.[^.]+\.plugins\.module_utils.*|` +
 		`from +ansible\.module_utils.* +import |` +
 		`import +ansible\.module_utils\.)`)
-	powershell = regexp.MustCompile(`(?i)#Requires -Module|#Requires -Version|#AnsibleRequires -(OSVersion|PowerShell|CSharpUtil|Wrapper)`)
+	powershell = rx.Lazy(`(?i)#Requires -Module|#Requires -Version|#AnsibleRequires -(OSVersion|PowerShell|CSharpUtil|Wrapper)`)
 )
 
 // classify tells how a module file is run.

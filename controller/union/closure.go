@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 
 	"volant/stage"
+	"volant/wire/rx"
 )
 
 // ImportError is a module_utils file that is imported and nowhere; the text is
@@ -25,7 +25,7 @@ func (e *ImportError) Error() string {
 	return fmt.Sprintf("Could not find imported module support code for %s. Looked for (['%s'])", e.Module, strings.Join(e.Looked, "', '"))
 }
 
-var collectionFQN = regexp.MustCompile(`/(ansible_collections/[^/]+/[^/]+/plugins/modules/.*)\.(py|ps1)$`)
+var collectionFQN = rx.Lazy(`/(ansible_collections/[^/]+/[^/]+/plugins/modules/.*)\.(py|ps1)$`)
 
 // fqnOf is the dotted name a module file runs under.
 func (u *Union) fqnOf(f *found) string {

@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"volant/wire/rx"
 )
 
 // CoreVersion is the ansible-core that Volant follows and installs.
@@ -35,7 +36,7 @@ func (e *MissingError) Error() string {
 		"or name an installed one with VOLANT_ANSIBLE_CORE or `ansible_core` in the [volant] section of ansible.cfg."
 }
 
-var versionLine = regexp.MustCompile(`(?m)^__version__ = ['"]([^'"]+)['"]`)
+var versionLine = rx.Lazy(`(?m)^__version__ = ['"]([^'"]+)['"]`)
 
 // FindCore returns the first ansible-core of the places. A place that was named
 // by the user but holds none is an error of its own.

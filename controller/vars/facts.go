@@ -2,10 +2,10 @@ package vars
 
 import (
 	"maps"
-	"regexp"
 	"strings"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -87,9 +87,9 @@ var restricted = map[string]bool{
 }
 
 // connections are the connection plugins whose variables facts must not set.
-var connections = regexp.MustCompile(`^ansible_(local|paramiko|paramiko_ssh|psrp|ssh|winrm)_`)
+var connections = rx.Lazy(`^ansible_(local|paramiko|paramiko_ssh|psrp|ssh|winrm)_`)
 
-var interpreter = regexp.MustCompile(`^ansible_.*_interpreter$`)
+var interpreter = rx.Lazy(`^ansible_.*_interpreter$`)
 
 // Restricted reports whether a fact of that name is dropped.
 func Restricted(name string) bool {

@@ -3,7 +3,6 @@ package yaml
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	yamlv4 "go.yaml.in/yaml/v4"
 
 	"volant/controller/fault"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -26,11 +26,11 @@ const (
 )
 
 var (
-	unquotedTemplate = regexp.MustCompile(`^\s*(?:-\s+)*(?:[\pL\pN_\s]+:\s+)?(\{\{.*\}\})`)
-	valueOfLine      = regexp.MustCompile(`^\s*(?:-\s+)*(?:[\pL\pN_\s\[\]{}]+:\s+)?(.*)$`)
-	quotedValue      = regexp.MustCompile(`^\s*('[^']*'|"[^"]*")\s*$`)
-	bareColon        = regexp.MustCompile(`:($| )`)
-	quotedStart      = regexp.MustCompile(`^\s*(?:-\s+)*(?:[\pL\pN_\s]+:\s+)?(["'].*?\s*)$`)
+	unquotedTemplate = rx.Lazy(`^\s*(?:-\s+)*(?:[\pL\pN_\s]+:\s+)?(\{\{.*\}\})`)
+	valueOfLine      = rx.Lazy(`^\s*(?:-\s+)*(?:[\pL\pN_\s\[\]{}]+:\s+)?(.*)$`)
+	quotedValue      = rx.Lazy(`^\s*('[^']*'|"[^"]*")\s*$`)
+	bareColon        = rx.Lazy(`:($| )`)
+	quotedStart      = rx.Lazy(`^\s*(?:-\s+)*(?:[\pL\pN_\s]+:\s+)?(["'].*?\s*)$`)
 )
 
 // wrap turns what the parser or constructor said into the reference's error.

@@ -12,13 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"volant/controller/template/difftest"
+	"volant/wire/rx"
 )
 
 //go:embed testdata/forks.py
@@ -147,16 +147,16 @@ func (p *Programs) Volant(ctx context.Context, project *Project) (Outcome, error
 
 // changing are texts that change from run to run of one program.
 var changing = []struct {
-	find *regexp.Regexp
+	find *rx.Pattern
 	put  string
 }{
-	{regexp.MustCompile(`(?m)^(ansible-playbook) \[core [^\]]*\]\n(?:  .*\n)+`), "$1 [core]\n"},
-	{regexp.MustCompile(`[^\s"'=]*/ansible-tmp-\d+\.\d+-\d+-\d+`), "TMP"},
-	{regexp.MustCompile(`ansible-local-\d+[0-9a-z_]+(/tmp[0-9a-z_]{8})?`), "ansible-local"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?`), "TIME"},
-	{regexp.MustCompile(`\b\d+:\d\d:\d\d\.\d{3,6}\b`), "DELTA"},
-	{regexp.MustCompile(`"elapsed": \d+`), "ELAPSED"},
-	{regexp.MustCompile(`"(mtime|atime|ctime|inode|dev)": [\d.]+`), "$1"},
+	{rx.Lazy(`(?m)^(ansible-playbook) \[core [^\]]*\]\n(?:  .*\n)+`), "$1 [core]\n"},
+	{rx.Lazy(`[^\s"'=]*/ansible-tmp-\d+\.\d+-\d+-\d+`), "TMP"},
+	{rx.Lazy(`ansible-local-\d+[0-9a-z_]+(/tmp[0-9a-z_]{8})?`), "ansible-local"},
+	{rx.Lazy(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?`), "TIME"},
+	{rx.Lazy(`\b\d+:\d\d:\d\d\.\d{3,6}\b`), "DELTA"},
+	{rx.Lazy(`"elapsed": \d+`), "ELAPSED"},
+	{rx.Lazy(`"(mtime|atime|ctime|inode|dev)": [\d.]+`), "$1"},
 }
 
 func (p *Programs) finish(o Outcome) (Outcome, error) {

@@ -2,9 +2,10 @@ package madeup
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // Map is a YAML mapping that keeps its order. Keys may repeat.
@@ -63,7 +64,7 @@ func (l *List) Add(items ...any) *List {
 }
 
 var (
-	plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ ./-]*[A-Za-z0-9_./-]$|^[a-zA-Z]$`)
+	plainText = rx.Lazy(`^[A-Za-z_][A-Za-z0-9_ ./-]*[A-Za-z0-9_./-]$|^[a-zA-Z]$`)
 	reserved  = map[string]bool{"yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "y": true, "n": true}
 )
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/shlex"
 )
 
@@ -70,7 +71,7 @@ var methods = map[string]method{
 			return join(c.exe, c.flags, c.user, "-c", shlex.Quote(c.wrapped))
 		}},
 	"doas": {exe: "doas", fail: []string{"Permission denied", "doas: Authentication failed"}, missing: []string{"Authorization required", "Authentication required"}, tty: true,
-		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, doasPrompt) },
+		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, doasPrompt.Regexp()) },
 		build: func(c pieces) string {
 			if !c.password && !strings.Contains(c.flags, "-n") {
 				c.flags = join(c.flags, "-n")
@@ -89,7 +90,7 @@ var methods = map[string]method{
 		}},
 	"pfexec": {exe: "pfexec", flags: "-H -S -n", build: func(c pieces) string { return join(c.exe, c.flags, c.command()) }},
 	"ksu": {exe: "ksu", fail: []string{"Password incorrect"}, missing: []string{"No password given"},
-		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, ksuPrompt) },
+		prompt: func(_ string, p Params) *regexp.Regexp { return anyOf(p.Prompts, ksuPrompt.Regexp()) },
 		build:  func(c pieces) string { return join(c.exe, c.user, c.flags, "-e", c.wrapped) }},
 	"pbrun": {exe: "pbrun", nobody: true, tty: true, prompt: said("Password:"),
 		build: func(c pieces) string { return join(c.exe, c.flags, userFlag(c), c.command()) }},
@@ -118,8 +119,8 @@ var polkitFail = []string{"==== AUTHENTICATION FAILED ===="}
 func Methods() []string { return slices.Sorted(maps.Keys(methods)) }
 
 var (
-	doasPrompt = regexp.MustCompile(`doas \([^)]*\) ?[^:\n]*password:|(?m:^Password:)`)
-	ksuPrompt  = regexp.MustCompile(`Kerberos password for [^@\n]*@[^:\n]*:`)
+	doasPrompt = rx.Lazy(`doas \([^)]*\) ?[^:\n]*password:|(?m:^Password:)`)
+	ksuPrompt  = rx.Lazy(`Kerberos password for [^@\n]*@[^:\n]*:`)
 )
 
 // suPrompts are the words for "password" that su asks with, in the languages the reference knows.
@@ -140,8 +141,7 @@ func suPrompt(words []string) *regexp.Regexp {
 
 // said is a prompt that is always the same.
 func said(text string) func(string, Params) *regexp.Regexp {
-	re := regexp.MustCompile(regexp.QuoteMeta(text))
-	return func(string, Params) *regexp.Regexp { return re }
+	return func(string, Params) *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(text)) }
 }
 
 // anyOf is what patterns of the user's match at the beginning of a line, else
@@ -268,7 +268,7 @@ func quotedPrompt(c pieces) string {
 	return `-p "` + c.prompt + `"`
 }
 
-var flagN = regexp.MustCompile(`^(-\w*)n(\w*.*)`)
+var flagN = rx.Lazy(`^(-\w*)n(\w*.*)`)
 
 // withoutN is the flags without -n when a password is given: sudo must be able to ask.
 func withoutN(c pieces) string {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -67,9 +68,9 @@ func deviceLinks() links {
 }
 
 var (
-	pciPath   = regexp.MustCompile(`.+/([a-f0-9]{4}:[a-f0-9]{2}:[0|1][a-f0-9]\.[0-7])/`)
-	scheduler = regexp.MustCompile(`^.*?(\[(.*)\])`)
-	sgSerial  = regexp.MustCompile(`(?:Unit serial|Serial) number:\s+(\w+)`)
+	pciPath   = rx.Lazy(`.+/([a-f0-9]{4}:[a-f0-9]{2}:[0|1][a-f0-9]\.[0-7])/`)
+	scheduler = rx.Lazy(`^.*?(\[(.*)\])`)
+	sgSerial  = rx.Lazy(`(?:Unit serial|Serial) number:\s+(\w+)`)
 )
 
 // blockDevices describes every disk and its partitions, loop devices included.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -201,7 +202,7 @@ func guess(facts *value.Dict, lsbRelease bool) error {
 	}
 	var release any = code
 	if _, has := rel["version_codename"]; !has && code == "" {
-		m := regexp.MustCompile(`\((\D+)\)|,\s*(\D+)`).FindStringSubmatch(rel["version"])
+		m := codeName.FindStringSubmatch(rel["version"])
 		if m == nil && lsbRelease {
 			return &HandBack{Reason: "the code name of " + id + " is lsb_release's"}
 		}
@@ -232,6 +233,9 @@ func bySearch(name, data string) *value.Dict {
 	}
 	return value.DictOf("distribution", first)
 }
+
+// codeName is a code name in a version such as "12 (bookworm)".
+var codeName = rx.Lazy(`\((\D+)\)|,\s*(\D+)`)
 
 // find returns the first group of pattern in data.
 func find(pattern, data string) (string, bool) {

@@ -1,19 +1,19 @@
 package facts
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
 var (
-	octal   = regexp.MustCompile(`\\[0-9]{3}`)
-	udevID  = regexp.MustCompile(`ID_FS_UUID=(.*)\n`)
+	octal   = rx.Lazy(`\\[0-9]{3}`)
+	udevID  = rx.Lazy(`ID_FS_UUID=(.*)\n`)
 	maxHung = 64 // mounts that may hang at once before the rest is not asked
 )
 

@@ -5,11 +5,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -290,9 +290,9 @@ func maskOf(ip netip.Addr, bits int) (mask, network string) {
 }
 
 var (
-	timestamping = regexp.MustCompile(`SOF_TIMESTAMPING_(\w+)`)
-	rxFilter     = regexp.MustCompile(`HWTSTAMP_FILTER_(\w+)`)
-	ptpClock     = regexp.MustCompile(`PTP Hardware Clock: (\d+)`)
+	timestamping = rx.Lazy(`SOF_TIMESTAMPING_(\w+)`)
+	rxFilter     = rx.Lazy(`HWTSTAMP_FILTER_(\w+)`)
+	ptpClock     = rx.Lazy(`PTP Hardware Clock: (\d+)`)
 )
 
 // ethtool adds features and timestamping of an interface.
@@ -314,7 +314,7 @@ func (r *run) ethtool(bin, device string, d *value.Dict) error {
 		d.Set("features", features)
 	}
 	if out, ok := r.command(bin, "-T", device); ok {
-		lower := func(re *regexp.Regexp) *value.List {
+		lower := func(re *rx.Pattern) *value.List {
 			l := value.ListOf()
 			for _, m := range re.FindAllStringSubmatch(out, -1) {
 				l.Items = append(l.Items, strings.ToLower(m[1]))

@@ -3,9 +3,9 @@ package facts
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -39,7 +39,7 @@ func (g *guessing) asHost(tech string) {
 	}
 }
 
-var dockerGroup = regexp.MustCompile(`/docker(/|-[0-9a-f]+\.scope)`)
+var dockerGroup = rx.Lazy(`/docker(/|-[0-9a-f]+\.scope)`)
 
 // biosVendors, systemVendors and products tell a hypervisor by firmware text.
 var (

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"volant/wire/argspec"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -68,8 +68,8 @@ type aptTask struct {
 // Texts that go into a command line as they are: nothing in them needs quoting
 // or is expanded.
 var (
-	plainDpkgOptions = regexp.MustCompile(`^[A-Za-z0-9_,.:/=-]*$`)
-	plainRelease     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.,/=+:-]*$`)
+	plainDpkgOptions = rx.Lazy(`^[A-Za-z0-9_,.:/=-]*$`)
+	plainRelease     = rx.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.,/=+:-]*$`)
 )
 
 func apt(ctx context.Context, c *call, a *aptArgs) (Result, error) {
@@ -204,7 +204,7 @@ func (m *aptTask) covered() error {
 }
 
 // plainDeb is a file's path that needs no quoting.
-var plainDeb = regexp.MustCompile(`^/[A-Za-z0-9_./+:@-]+$`)
+var plainDeb = rx.Lazy(`^/[A-Za-z0-9_./+:@-]+$`)
 
 // debs hands back unless the packages in the files are installed, in their versions.
 func (m *aptTask) debs(files []string) error {

@@ -3,10 +3,10 @@ package modules
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -90,7 +90,7 @@ func aptRepository(_ context.Context, c *call, a *aptRepositoryArgs) (Result, er
 }
 
 // aptDirs is how apt's configuration sets where its lists of sources are.
-var aptDirs = regexp.MustCompile(`(?i)\bdir::etc|\bdir\s*\{`)
+var aptDirs = rx.Lazy(`(?i)\bdir::etc|\bdir\s*\{`)
 
 // ownAptDirs reports whether apt may look for its lists elsewhere.
 func (c *call) ownAptDirs() bool {

@@ -3,10 +3,11 @@ package modules
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // aptPackage is what apt knows of a package by name.
@@ -250,7 +251,7 @@ func (k *aptPackage) best(s *aptSpec) (string, error) {
 	return "", nil
 }
 
-var plainPinned = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`)
+var plainPinned = rx.Lazy(`^[a-z0-9][a-z0-9+.-]*$`)
 
 // unpinned reports, by handing back, that apt's preferences may say something
 // of a package by its name.

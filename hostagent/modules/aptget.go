@@ -3,11 +3,11 @@ package modules
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"volant/hostagent/python"
+	"volant/wire/rx"
 	"volant/wire/shlex"
 	"volant/wire/value"
 )
@@ -258,7 +258,7 @@ func (m *aptTask) upgrade(mode string) (Result, error) {
 	return value.DictOf("changed", true, "msg", out, "stdout", out, "stderr", string(r.stderr), "diff", m.diff(out)), nil
 }
 
-var aptSummary = regexp.MustCompile(`^[0-9]+ (packages )?upgraded`)
+var aptSummary = rx.Lazy(`^[0-9]+ (packages )?upgraded`)
 
 // diff is what of apt-get's output the module shows as the difference.
 func (m *aptTask) diff(out string) *value.Dict {

@@ -3,14 +3,15 @@ package modules
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // aptSpecText is what may be asked for: a name or pattern of names, and a
 // version or the beginning of one.
-var aptSpecText = regexp.MustCompile(`^[a-z0-9*?\[\]!][a-z0-9+.*?\[\]!-]*(>?=[A-Za-z0-9.+:~-]+\*?)?$`)
+var aptSpecText = rx.Lazy(`^[a-z0-9*?\[\]!][a-z0-9+.*?\[\]!-]*(>?=[A-Za-z0-9.+:~-]+\*?)?$`)
 
 // aptSpec is a package as it is asked for: by name, and perhaps version.
 type aptSpec struct{ text, name, cmp, version string }

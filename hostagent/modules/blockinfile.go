@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"volant/wire/pyre"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -40,7 +40,7 @@ type blockEdit struct {
 }
 
 // manyLines are inline flags that may make a pattern look at all lines at once.
-var manyLines = regexp.MustCompile(`\(\?[a-zA-Z]*m`)
+var manyLines = rx.Lazy(`\(\?[a-zA-Z]*m`)
 
 func blockinfile(ctx context.Context, c *call, a *blockinfileArgs) (Result, error) {
 	e := &blockEdit{call: c, a: a}

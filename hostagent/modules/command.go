@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
+	"volant/wire/rx"
 	"volant/wire/shlex"
 	"volant/wire/value"
 )
@@ -235,7 +235,7 @@ func delta(d time.Duration) string {
 	return s
 }
 
-var passwordArg = regexp.MustCompile(`^[-]{0,2}pass[-]?(word|wd)?`)
+var passwordArg = rx.Lazy(`^[-]{0,2}pass[-]?(word|wd)?`)
 
 // cleanArgs is a command line to show, without what follows a password option.
 func cleanArgs(argv []string) string {
@@ -259,7 +259,7 @@ func cleanArgs(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-var urlPassword = regexp.MustCompile(`(://[^:/@\s]*:)[^@/\s]*@`)
+var urlPassword = rx.Lazy(`(://[^:/@\s]*:)[^@/\s]*@`)
 
 // urlPasswords hides passwords in URLs.
 func urlPasswords(s string) string { return urlPassword.ReplaceAllString(s, "${1}********@") }

@@ -1,10 +1,10 @@
 package modules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -160,7 +160,7 @@ func (t *crontab) names() *value.List {
 	return out
 }
 
-var cronVariable = regexp.MustCompile(`^[^\s\v\x1c-\x1f\x{85}\x{a0}]+=`)
+var cronVariable = rx.Lazy(`^[^\s\v\x1c-\x1f\x{85}\x{a0}]+=`)
 
 func (t *crontab) variables() *value.List {
 	out := value.ListOf()

@@ -2,11 +2,11 @@ package modules
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"volant/hostagent/python"
 	"volant/wire/argspec"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -22,7 +22,7 @@ func debconfRules(s *argspec.Spec) {
 	s.RequiredTogether = [][]string{{"question", "vtype", "value"}}
 }
 
-var plainPackage = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:_/-]*$`)
+var plainPackage = rx.Lazy(`^[A-Za-z0-9][A-Za-z0-9.+:_/-]*$`)
 
 // debconf is the debconf module for answers that are texts or truths.
 func debconf(ctx context.Context, c *call, a *debconfArgs) (Result, error) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -162,7 +162,7 @@ func (a *yumArgs) beyond() string {
 var releasePackages = []string{"system-release(releasever)", "system-release", "distribution-release(releasever)",
 	"distribution-release", "redhat-release", "suse-release"}
 
-var packageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._-]*$`)
+var packageName = rx.Lazy(`^[A-Za-z0-9][A-Za-z0-9+._-]*$`)
 
 // onlyPackage reports whether a text can only be a package's name, not one
 // with a version or an architecture, nor a file's.
@@ -194,7 +194,7 @@ var rpmArchs = map[string]bool{"noarch": true, "src": true, "nosrc": true, "x86_
 	"s390x": true, "riscv64": true, "riscv32": true, "loongarch64": true, "mips": true, "mipsel": true, "mips64": true, "mips64el": true,
 	"sparc": true, "sparc64": true, "alpha": true, "ia64": true, "sh4": true, "m68k": true}
 
-var hidingLine = regexp.MustCompile(`(?m)^[ \t]*(exclude|excludepkgs|includepkgs|installroot)[ \t]*[=:]`)
+var hidingLine = rx.Lazy(`(?m)^[ \t]*(exclude|excludepkgs|includepkgs|installroot)[ \t]*[=:]`)
 
 // hiding says which of dnf's files may take packages out of sight.
 func (c *call) hiding(patterns []string) string {

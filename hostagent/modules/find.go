@@ -6,13 +6,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"volant/wire/pyre"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -87,14 +87,14 @@ func find(ctx context.Context, c *call, a *findArgs) (Result, error) {
 }
 
 var (
-	agePattern  = regexp.MustCompile(`^(-?[0-9]+)(s|m|h|d|w)?\n?$`)
-	sizePattern = regexp.MustCompile(`^(-?[0-9]+)(b|k|m|g|t)?\n?$`)
+	agePattern  = rx.Lazy(`^(-?[0-9]+)(s|m|h|d|w)?\n?$`)
+	sizePattern = rx.Lazy(`^(-?[0-9]+)(b|k|m|g|t)?\n?$`)
 	ageUnits    = map[string]int64{"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 	sizeUnits   = map[string]int64{"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 )
 
 // amount reads a number with a unit.
-func amount(s *string, pattern *regexp.Regexp, units map[string]int64, name string) (*int64, error) {
+func amount(s *string, pattern *rx.Pattern, units map[string]int64, name string) (*int64, error) {
 	if s == nil {
 		return nil, nil
 	}

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -86,8 +86,8 @@ func (d *download) failed(msg string, kv ...any) error {
 }
 
 var (
-	notInSum = regexp.MustCompile(`[^0-9A-Za-z]+`)
-	hexText  = regexp.MustCompile(`^[0-9a-f]+$`)
+	notInSum = rx.Lazy(`[^0-9A-Za-z]+`)
+	hexText  = rx.Lazy(`^[0-9a-f]+$`)
 )
 
 // sum reads the checksum that is wanted.

@@ -3,11 +3,11 @@ package modules
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"volant/hostagent/python"
 	"volant/wire/argspec"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -58,7 +58,7 @@ type checkout struct {
 }
 
 // plainRef is a version or remote that needs no quoting.
-var plainRef = regexp.MustCompile(`^[A-Za-z0-9_./+@:-]+$`)
+var plainRef = rx.Lazy(`^[A-Za-z0-9_./+@:-]+$`)
 
 // git is the git module for a working copy that is there; cloning, and what is
 // out of the ordinary, is left to the Python module.
@@ -128,7 +128,7 @@ func (g *checkout) covered() error {
 	return nil
 }
 
-var gitNumber = regexp.MustCompile(`^git version (\d+)\.\d`)
+var gitNumber = rx.Lazy(`^git version (\d+)\.\d`)
 
 // ssh is the command that git reaches hosts with.
 func (g *checkout) ssh() string {

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -118,7 +118,7 @@ func hashHost(host, key string) (string, error) {
 	return strings.Join(f, " "), nil
 }
 
-var commaNames = regexp.MustCompile(`\S+(\s+)?,(\s+)?`)
+var commaNames = rx.Lazy(`\S+(\s+)?,(\s+)?`)
 
 // sane refuses a key that is not the host's.
 func (k *knownHost) sane() error {
@@ -147,7 +147,7 @@ func (k *knownHost) sane() error {
 	return nil
 }
 
-var foundLine = regexp.MustCompile(`found: line (\d+)`)
+var foundLine = rx.Lazy(`found: line (\d+)`)
 
 // hostKey is a line of known hosts in its parts.
 type hostKey struct{ marker, host, kind, key string }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"volant/wire/pyre"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -119,7 +119,7 @@ func bytesOf(s string) []byte {
 }
 
 // textFlags are inline flags that a pattern for bytes refuses, or reads otherwise.
-var textFlags = regexp.MustCompile(`\(\?[a-zA-Z]*[uL]`)
+var textFlags = rx.Lazy(`\(\?[a-zA-Z]*[uL]`)
 
 // compileBytes reads a pattern for bytes. What is no pattern is the Python
 // module's to complain about.

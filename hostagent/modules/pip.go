@@ -3,13 +3,13 @@ package modules
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"volant/wire/argspec"
+	"volant/wire/rx"
 	"volant/wire/shlex"
 	"volant/wire/value"
 )
@@ -54,7 +54,7 @@ type pipTask struct {
 	packages []*pipPackage
 }
 
-var plainUmask = regexp.MustCompile(`^[0-7]{1,4}$`)
+var plainUmask = rx.Lazy(`^[0-7]{1,4}$`)
 
 // pip is the pip module where pip, and the virtual environment, are there.
 func pip(ctx context.Context, c *call, a *pipArgs) (Result, error) {

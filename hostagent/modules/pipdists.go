@@ -5,17 +5,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // pipOptions are settings of pip by which its list shows other packages, or in
 // another way; as variables and in files.
 var (
-	pipEnvironment = regexp.MustCompile(`^PIP_(LOCAL|USER|PATH|EXCLUDE|NOT_REQUIRED|OUTDATED|UPTODATE|EDITABLE|FORMAT|TARGET|PREFIX|ROOT|PYTHON|CONFIG_FILE)=`)
-	pipSettings    = regexp.MustCompile(`(?mi)^\s*\[(list|freeze)\]|^\s*(local|user|path|exclude|not-required|outdated|uptodate|editable|format|target|prefix|root|python)\s*[=:]`)
+	pipEnvironment = rx.Lazy(`^PIP_(LOCAL|USER|PATH|EXCLUDE|NOT_REQUIRED|OUTDATED|UPTODATE|EDITABLE|FORMAT|TARGET|PREFIX|ROOT|PYTHON|CONFIG_FILE)=`)
+	pipSettings    = rx.Lazy(`(?mi)^\s*\[(list|freeze)\]|^\s*(local|user|path|exclude|not-required|outdated|uptodate|editable|format|target|prefix|root|python)\s*[=:]`)
 	// pipEasy is a line of requirements that names a package of an index.
-	pipEasy = regexp.MustCompile(`^(#.*|[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^\]]*\])?\s*([<>=!~;#\\ ].*)?|\s*--hash=\S+.*)?$`)
+	pipEasy = rx.Lazy(`^(#.*|[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^\]]*\])?\s*([<>=!~;#\\ ].*)?|\s*--hash=\S+.*)?$`)
 )
 
 // pipList is the versions of packages, by canonical name, that pip would list.

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"volant/wire/rx"
 )
 
 // pipMemory keeps what pip said where it had nothing to do. It takes pip half
@@ -81,7 +82,7 @@ func onlySatisfied(out string) bool {
 }
 
 // sessionsOwn are variables of a login, which pip does not look at.
-var sessionsOwn = regexp.MustCompile(`^(SSH_\w+|XDG_SESSION_\w+|XDG_RUNTIME_DIR|SUDO_\w+|DBUS_\w+|VOLANT_\w+|SHLVL|OLDPWD|PWD|MAIL|_)=`)
+var sessionsOwn = rx.Lazy(`^(SSH_\w+|XDG_SESSION_\w+|XDG_RUNTIME_DIR|SUDO_\w+|DBUS_\w+|VOLANT_\w+|SHLVL|OLDPWD|PWD|MAIL|_)=`)
 
 // inputs is all that decides what pip says; empty: that is not known.
 func (p *pipTask) inputs(cmd, env []string) string {

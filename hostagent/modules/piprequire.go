@@ -1,10 +1,11 @@
 package modules
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // pipPackage is a package that is asked for.
@@ -21,12 +22,12 @@ var (
 	pipOps = []string{">=", "<=", ">", "<", "==", "!=", "~="}
 	// pipElsewhere is a package that is no name: a path or URL, which no
 	// requirement begins like.
-	pipElsewhere = regexp.MustCompile(`^(/|\./|\.\./|https?://|file://|(git|hg|svn|bzr)\+)[^\s;\[\]]*$`)
-	pipVCS       = regexp.MustCompile(`^(svn|git|hg|bzr)\+`)
-	pipPlain     = regexp.MustCompile(`^[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)[ \t]*(?:\[([A-Za-z0-9._, \t-]+)\])?[ \t]*([<>=!~].*?)?[ \t]*$`)
-	pipExtra     = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pipCondition = regexp.MustCompile(`^[ \t]*(==|>=|<=|!=|~=|>|<)[ \t]*([0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?(?:\.\*)?)[ \t]*$`)
-	pipDashes    = regexp.MustCompile(`[-_.]+`)
+	pipElsewhere = rx.Lazy(`^(/|\./|\.\./|https?://|file://|(git|hg|svn|bzr)\+)[^\s;\[\]]*$`)
+	pipVCS       = rx.Lazy(`^(svn|git|hg|bzr)\+`)
+	pipPlain     = rx.Lazy(`^[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)[ \t]*(?:\[([A-Za-z0-9._, \t-]+)\])?[ \t]*([<>=!~].*?)?[ \t]*$`)
+	pipExtra     = rx.Lazy(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pipCondition = rx.Lazy(`^[ \t]*(==|>=|<=|!=|~=|>|<)[ \t]*([0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?(?:\.post[0-9]+)?(?:\.dev[0-9]+)?(?:\.\*)?)[ \t]*$`)
+	pipDashes    = rx.Lazy(`[-_.]+`)
 )
 
 // pipNames takes names apart and puts conditions back to the names they follow.

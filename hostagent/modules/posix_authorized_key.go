@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"volant/hostagent/python"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -85,7 +85,7 @@ func (k *authorizedKey) same(o *authorizedKey) bool {
 	return k.id == o.id && k.kind == o.kind && k.comment == o.comment && maps.Equal(values(k.options), values(o.options))
 }
 
-var keyOptionPart = regexp.MustCompile(`(?:[^,"']|"[^"]*"|'[^']*')+`)
+var keyOptionPart = rx.Lazy(`(?:[^,"']|"[^"]*"|'[^']*')+`)
 
 // parseKeyOptions splits options at the commas outside quotes.
 func parseKeyOptions(text string) (opts []keyOption) {

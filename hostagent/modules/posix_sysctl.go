@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"volant/wire/argspec"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -89,7 +89,7 @@ func sysctlValue(v *string) string {
 	return strings.TrimFunc(*v, pySpace)
 }
 
-var plainSysctl = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var plainSysctl = rx.Lazy(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // current reads the kernel's value; where /proc does not answer plainly,
 // sysctl is asked.
@@ -199,7 +199,7 @@ func (s *sysctlRun) act(changed, write, set bool) error {
 	return nil
 }
 
-var sysctlError = regexp.MustCompile(`(?m)^sysctl: setting key "[^"]+": (Invalid argument|Read-only file system)$`)
+var sysctlError = rx.Lazy(`(?m)^sysctl: setting key "[^"]+": (Invalid argument|Read-only file system)$`)
 
 // write puts the settings, each once, in the place of the file.
 func (s *sysctlRun) write() error {

@@ -3,9 +3,9 @@ package modules
 import (
 	"context"
 	"os"
-	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -56,7 +56,7 @@ func (s *services) set(name, state, status, source string) {
 	s.all.Set(name, d)
 }
 
-var sysvLine = regexp.MustCompile(`(?m)^\s*\[ (\+|-) \]\s+(.+)$`)
+var sysvLine = rx.Lazy(`(?m)^\s*\[ (\+|-) \]\s+(.+)$`)
 
 func (s *services) sysv() error {
 	bin, ok := s.binPath("service")

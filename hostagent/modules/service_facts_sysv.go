@@ -1,9 +1,9 @@
 package modules
 
 import (
-	"regexp"
 	"strings"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -28,15 +28,15 @@ func (s *services) scripts() error {
 }
 
 var (
-	chkconfigLine  = regexp.MustCompile(`^(.*?)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)`)
-	chkconfigShort = regexp.MustCompile(`^.*?\s+(?:on|off)`)
+	chkconfigLine  = rx.Lazy(`^(.*?)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)\s+[0-9]:(?:on|off)`)
+	chkconfigShort = rx.Lazy(`^.*?\s+(?:on|off)`)
 )
 
 // chkconfig asks chkconfig for the services, in the way its version wants, and
 // each whether it runs.
 func (s *services) chkconfig(bin string) error {
 	var out string
-	some := func(re *regexp.Regexp) bool {
+	some := func(re *rx.Pattern) bool {
 		for _, line := range strings.Split(out, "\n") {
 			if re.MatchString(line) {
 				return true
@@ -102,7 +102,7 @@ func (s *services) chkconfigService(name string, enabled bool) error {
 }
 
 // shellWord is what a shell takes as it is.
-var shellWord = regexp.MustCompile(`^[A-Za-z0-9_.@:+-]+$`)
+var shellWord = rx.Lazy(`^[A-Za-z0-9_.@:+-]+$`)
 
 // openRC asks OpenRC for the services and their runlevels.
 func (s *services) openRC(status, update string) error {
@@ -148,4 +148,4 @@ func (s *services) openRC(status, update string) error {
 	return nil
 }
 
-var pathWord = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
+var pathWord = rx.Lazy(`^[A-Za-z0-9_./+-]+$`)

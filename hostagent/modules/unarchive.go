@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"volant/hostagent/python"
+	"volant/wire/rx"
 	"volant/wire/shlex"
 	"volant/wire/value"
 )
@@ -228,8 +228,8 @@ func (t *tarball) list() ([]string, error) {
 }
 
 var (
-	tarEmpty   = regexp.MustCompile(`: : Warning: Cannot stat: No such file or directory$`)
-	tarDiffers = regexp.MustCompile(`: (Mod time differs|Warning: Cannot stat: No such file or directory|Symlink differs|Contents differ|Size differs)$|: Invalid (owner|group)`)
+	tarEmpty   = rx.Lazy(`: : Warning: Cannot stat: No such file or directory$`)
+	tarDiffers = rx.Lazy(`: (Mod time differs|Warning: Cannot stat: No such file or directory|Symlink differs|Contents differ|Size differs)$|: Invalid (owner|group)`)
 )
 
 // same has tar compare the archive with what is there; what the task sets

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"volant/wire/pyjson"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -46,7 +46,7 @@ type uriArgs struct {
 	fileCommon
 }
 
-var methodWord = regexp.MustCompile(`^[A-Z]+$`)
+var methodWord = rx.Lazy(`^[A-Z]+$`)
 
 // uri is the uri module for what watches a service: questions that change
 // nothing, and their answers but redirects. Whatever else goes on is left to

@@ -4,11 +4,11 @@ import (
 	"context"
 	"math"
 	"os"
-	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -217,7 +217,7 @@ func (u *account) covered() error {
 	return nil
 }
 
-var notInHash = regexp.MustCompile(`[^a-zA-Z0-9./=]`)
+var notInHash = rx.Lazy(`[^a-zA-Z0-9./=]`)
 
 // looksHashed reports whether the module does not warn of a password.
 func looksHashed(p string) bool {

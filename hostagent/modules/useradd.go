@@ -5,13 +5,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -328,8 +328,8 @@ func (u *account) age() error {
 }
 
 var (
-	homeMode  = regexp.MustCompile(`^HOME_MODE\s+(\d+)$`)
-	umaskLine = regexp.MustCompile(`^UMASK\s+(\d+)$`)
+	homeMode  = rx.Lazy(`^HOME_MODE\s+(\d+)$`)
+	umaskLine = rx.Lazy(`^UMASK\s+(\d+)$`)
 )
 
 // failedHome is how the module ends when a home cannot be made.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"regexp"
 	"strings"
 
 	"volant/controller/fault"
 	"volant/controller/template"
 	"volant/wire/pyjson"
+	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -98,7 +98,7 @@ func class(err error) string {
 
 // internals match messages that show the insides of Python or of the
 // reference, where only the beginning is compared.
-var internals = regexp.MustCompile(`_Ansible|CapturedEx|object at 0x|<class |<built-in|<function|generator object`)
+var internals = rx.Lazy(`_Ansible|CapturedEx|object at 0x|<class |<built-in|<function|generator object`)
 
 // Same reports whether the two sides agree.
 func Same(reference, ours Answer) bool {

@@ -1,9 +1,10 @@
 package difftest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"volant/wire/rx"
 )
 
 // The differences that are known and stay, as docs/TEMPLATES.md lists them.
@@ -15,8 +16,8 @@ const (
 )
 
 var (
-	setFilters = regexp.MustCompile(`\b(union|intersect|difference|symmetric_difference)\b`)
-	markupRepr = regexp.MustCompile(`Markup\(('[^']*'|"[^"]*")\)`)
+	setFilters = rx.Lazy(`\b(union|intersect|difference|symmetric_difference)\b`)
+	markupRepr = rx.Lazy(`Markup\(('[^']*'|"[^"]*")\)`)
 	lazyName   = strings.NewReplacer("ansible._internal._templating._lazy_containers.", "", "_AnsibleLazyTemplateList", "list",
 		"_AnsibleLazyTemplateDict", "dict", "_AnsibleLazyAccessTuple", "tuple", "Markup", "str")
 )
