@@ -74,8 +74,8 @@ func posixMount(ctx context.Context, c *call, a *mountArgs) (Result, error) {
 	res := value.DictOf("changed", false, "name", a.Path, "opts", m.opts, "dump", m.dump, "passno", m.passno, "fstab", m.file, "boot", boot, "backup_file", "", "warnings", value.ListOf())
 	// The module passes an empty list of warnings, which is deprecated.
 	c.deprecations = append(c.deprecations, value.DictOf(
-		"msg", "Passing `warnings` to `exit_json` or `fail_json` is deprecated.", "help_text", "Use `AnsibleModule.warn` instead.", "version", "2.23",
-		"collection_name", "ansible.builtin", "deprecator", value.DictOf("resolved_name", "ansible.builtin", "type", nil)))
+		"msg", "Passing `warnings` to `exit_json` or `fail_json` is deprecated.", "help_text", "Use `AnsibleModule.warn` instead.",
+		"deprecator", value.DictOf("resolved_name", "ansible.builtin", "type", nil), "collection_name", "ansible.builtin", "version", "2.23"))
 	if a.Src != nil {
 		res.Set("src", m.src)
 	}
