@@ -6,7 +6,6 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -19,13 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"volant/bootstrap"
 	"volant/bootstrap/enrol"
 	"volant/controller/fleet"
 	"volant/hostagent"
 	"volant/hostagent/sim"
+	"volant/wire/leaktest"
 )
 
 // asAgent, when set, makes the test binary the agent binary, with scripted
@@ -38,16 +36,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	code := m.Run()
-	err := goleak.Find()
-	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); { // a busy machine needs a while to end them
-		err = goleak.Find()
-	}
-	if code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
-		code = 1
-	}
-	os.Exit(code)
+	leaktest.Main(m)
 }
 
 // quick are settings under which a lost link is noticed within a test's patience.

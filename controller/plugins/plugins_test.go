@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math/big"
 	"os"
@@ -12,25 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"volant/controller/template"
 	"volant/controller/union"
+	"volant/wire/leaktest"
 	"volant/wire/pyjson"
 	"volant/wire/value"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	err := goleak.Find()
-	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); { // a busy machine needs a while to end them
-		err = goleak.Find()
-	}
-	if code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
-		code = 1
-	}
-	os.Exit(code)
+	leaktest.Main(m)
 }
 
 const filters = `

@@ -4,29 +4,18 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"volant/wire/leaktest"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	err := goleak.Find()
-	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); { // a busy machine needs a while to end them
-		err = goleak.Find()
-	}
-	if code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
-		code = 1
-	}
-	os.Exit(code)
+	leaktest.Main(m)
 }
 
 func identity(t *testing.T) *Identity {
