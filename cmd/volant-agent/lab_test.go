@@ -95,8 +95,9 @@ type relay struct {
 	mute        atomic.Bool  // nothing comes back from the agent
 	dials       atomic.Int32 // packets of the controller that begin a connection
 	width       atomic.Int64 // bytes of the largest datagram that passes, 0: any
-	mu          sync.Mutex   // guards peer
+	mu          sync.Mutex   // guards what follows
 	peer        *net.UDPAddr
+	latest      []byte // datagram of the agent
 	wg          sync.WaitGroup
 }
 
@@ -138,6 +139,7 @@ func newRelay(t testing.TB, agent *net.UDPAddr) *relay {
 			}
 			r.mu.Lock()
 			peer := r.peer
+			r.latest = append(r.latest[:0], buf[:n]...)
 			r.mu.Unlock()
 			if err == nil && peer != nil && !r.cut.Load() && !r.mute.Load() && r.fits(n) {
 				_, _ = front.WriteToUDP(buf[:n], peer)
@@ -164,6 +166,13 @@ func (r *relay) cutUntilDialled() {
 		time.Sleep(time.Second)
 		r.cut.Store(false)
 	})
+}
+
+// stray passes on what the agent sent last, again, whatever is cut.
+func (r *relay) stray() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = r.front.WriteToUDP(r.latest, r.peer)
 }
 
 func (r *relay) fits(n int) bool { w := r.width.Load(); return w == 0 || int64(n) <= w }

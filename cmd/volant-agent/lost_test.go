@@ -81,6 +81,24 @@ func TestLinkCut(t *testing.T) {
 	})
 }
 
+// TestStray: what was on its way when the link was cut is not taken for an
+// answer: the cut is noticed as soon as without it.
+func TestStray(t *testing.T) {
+	s := startSim(t, sim.Options{Agents: 1, Runner: new(scripted)})
+	rel := newRelay(t, s.Agents[0].Addr)
+	ssh := sshTo{agent: func() (ed25519.PublicKey, string) { return s.Agents[0].Key, rel.addr() }}
+	l := link(t, newFleet(t, ssh, func(c *fleet.Config) { c.Silence = 2 * time.Minute }))
+	run(t, l, task("echo"))
+	rel.cutUntilDialled()
+	time.AfterFunc(100*time.Millisecond, rel.stray)
+	begin := time.Now()
+	run(t, l, task("echo"))
+	if took := time.Since(begin); took > 40*time.Second { // long before the silence is looked for
+		t.Errorf("the cut was noticed after %v", took)
+	}
+	t.Log(time.Since(begin))
+}
+
 func TestLinkCutWhileStaging(t *testing.T) {
 	r := new(scripted)
 	s := startSim(t, sim.Options{Agents: 1, Runner: r})

@@ -351,7 +351,8 @@ func (lv *live) probe(now time.Time) {
 		lv.mu.Unlock()
 		return
 	}
-	silence, n := lv.f.cfg.Silence, lv.conn.Received()
+	silence := lv.f.cfg.Silence
+	n, _ := lv.conn.Packets()
 	lv.mu.Lock()
 	if n != lv.packets {
 		lv.packets, lv.heard = n, now

@@ -17,17 +17,23 @@ import (
 //	sent --250 ms or 10 RTT--> Ping, and ask whether anything listens there
 //	     --1.5 s-----------> dial beside; what is up first counts
 //	     --Silence---------> given up
+//
+// Something that came but was no answer may be the acknowledgement of what was
+// sent, and then nothing more is owed. It may also have been on its way before;
+// then QUIC goes on sending, and the agent is looked after twice as long later.
 const (
 	knockAfter = 250 * time.Millisecond
 	dialAfter  = time.Second
 	listenStep = 20 * time.Millisecond
+	maxLooks   = 4
 )
 
 // wait is something sent that the agent owes an answer to.
 type wait struct {
-	due     time.Time   // when the agent is looked after
-	packets uint64      // received before
-	met     atomic.Bool // it answered
+	due            time.Time   // when the agent is looked after
+	received, sent uint64      // packets before
+	looks          int         // done so far
+	met            atomic.Bool // it answered
 }
 
 // watch is over what a link waits for. One timer serves all of it, and is left as
@@ -45,8 +51,9 @@ func (lv *live) expect() *wait {
 	if lv.conn.Peer() == nil {
 		return nil
 	}
-	after := max(knockAfter, 10*lv.conn.RTT())
-	w := &wait{due: time.Now().Add(after), packets: lv.conn.Received()}
+	w, after := new(wait), lv.patience()
+	w.due = time.Now().Add(after)
+	w.received, w.sent = lv.conn.Packets()
 	lv.watch.mu.Lock()
 	defer lv.watch.mu.Unlock()
 	if lv.watch.over {
@@ -61,6 +68,9 @@ func (lv *live) expect() *wait {
 	}
 	return w
 }
+
+// patience is how long an acknowledgement may take.
+func (lv *live) patience() time.Duration { return max(knockAfter, 10*lv.conn.RTT()) }
 
 // tidy forgets what is met. mu is held.
 func (w *watch) tidy() {
@@ -93,27 +103,45 @@ func (lv *live) look() {
 		}
 		return false
 	})
+	var n uint64
+	silent := false
+	if len(late) > 0 { // what came since the last of them came since all of them
+		last := late[len(late)-1]
+		received, sent := lv.conn.Packets()
+		owed := sent != last.sent
+		n, silent = received, owed && received == last.received
+		if last.looks++; owed && !silent && last.looks < maxLooks {
+			last.received, last.sent, last.due = received, sent, now.Add(2*lv.patience())
+			w.waits = append(w.waits, last)
+			if next.IsZero() || last.due.Before(next) {
+				next = last.due
+			}
+		}
+	}
 	if w.over || next.IsZero() {
 		w.timer = nil
 	} else {
 		w.timer.Reset(next.Sub(now))
 	}
 	w.mu.Unlock()
-	if len(late) > 0 { // what came since the last of them came since all of them
-		lv.suspect(late[len(late)-1].packets)
+	if silent {
+		lv.suspect(n)
 	}
 }
 
 // suspect looks after an agent from which nothing has come since n packets.
 func (lv *live) suspect(n uint64) {
-	if lv.conn.Received() != n || !lv.alive() || !lv.suspected.CompareAndSwap(false, true) {
+	if !lv.alive() || !lv.suspected.CompareAndSwap(false, true) {
 		return
 	}
 	defer lv.suspected.Store(false)
 	ctx, cancel := context.WithCancel(lv.f.ctx)
 	defer cancel()
 	defer context.AfterFunc(lv.conn.Context(), cancel)()
-	still := func() bool { return lv.alive() && lv.conn.Received() == n }
+	still := func() bool {
+		received, _ := lv.conn.Packets()
+		return lv.alive() && received == n
+	}
 	lv.f.log.Debug("Agent does not answer", "remote", lv.conn.RemoteAddr())
 	go lv.say(&wire.Ping{N: uint64(time.Now().UnixNano())}) // ends when written, or with the connection
 	begin := time.Now()

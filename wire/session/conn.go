@@ -22,8 +22,9 @@ type Conn interface {
 	Peer() ed25519.PublicKey
 	// RTT is the smoothed round-trip time; 0 on a pipe or when not known.
 	RTT() time.Duration
-	// Received counts packets received: it stands still on a silent link.
-	Received() uint64
+	// Packets counts packets: those received stand still on a silent link, those
+	// sent while all that needs it is acknowledged.
+	Packets() (received, sent uint64)
 	// RemoteAddr is for messages only.
 	RemoteAddr() string
 	// Context ends with the connection; its cause says why.

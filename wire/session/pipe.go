@@ -57,7 +57,7 @@ func (p *pipeConn) AcceptStream(ctx context.Context) (Stream, error) {
 
 func (p *pipeConn) Peer() ed25519.PublicKey  { return nil }
 func (p *pipeConn) RTT() time.Duration       { return 0 }
-func (p *pipeConn) Received() uint64         { return 0 }
+func (p *pipeConn) Packets() (_, _ uint64)   { return 0, 0 }
 func (p *pipeConn) RemoteAddr() string       { return "local" }
 func (p *pipeConn) Context() context.Context { return p.ctx }
 

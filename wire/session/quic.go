@@ -169,9 +169,13 @@ func (q *quicConn) AcceptStream(ctx context.Context) (Stream, error) {
 
 func (q *quicConn) Peer() ed25519.PublicKey  { return q.peer }
 func (q *quicConn) RTT() time.Duration       { return q.c.ConnectionStats().SmoothedRTT }
-func (q *quicConn) Received() uint64         { return q.c.ConnectionStats().PacketsReceived }
 func (q *quicConn) RemoteAddr() string       { return q.c.RemoteAddr().String() }
 func (q *quicConn) Context() context.Context { return q.c.Context() }
+
+func (q *quicConn) Packets() (received, sent uint64) {
+	s := q.c.ConnectionStats()
+	return s.PacketsReceived, s.PacketsSent
+}
 
 func (q *quicConn) Close(code Code, reason string) error {
 	return q.c.CloseWithError(quic.ApplicationErrorCode(code), reason)
