@@ -47,6 +47,23 @@ type Host interface {
 	Facts() *value.Dict
 }
 
+// StatHost is a Host that may go on after the stat module in the same sub-task.
+type StatHost interface {
+	Host
+	// StatThen runs the stat module, and what follows from it where the host can
+	// do that at once; then is nil where not.
+	StatThen(ctx context.Context, args *value.Dict, next Then) (stat, then Result, err error)
+}
+
+// Then is what follows from what the stat module says of a file: one with the
+// checksum calls for the file module, another or none for the copy module. No
+// arguments: nothing follows. Without a checksum a file that exists stays.
+type Then struct {
+	Checksum      string
+	Same, Differs *value.Dict
+	File          *stage.File // content for Differs, sent if it is lacking
+}
+
 // Controller is what an action may use of the controller: the task's own
 // variables and templates, and files below the search path of the task.
 type Controller interface {

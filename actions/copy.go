@@ -90,14 +90,24 @@ func copyAction(ctx context.Context, r *Run) (Result, error) {
 // hashes what it has: below, starting both costs more than waiting.
 const longToHash = 4 << 20
 
-// opener returns a file's source once it is hashed.
-type opener func() (Source, error)
+// opener has a file's source, or returns it once it is hashed.
+type opener struct {
+	now   *Source
+	later func() (Source, error)
+}
 
-func opened(s Source) opener { return func() (Source, error) { return s, nil } }
+func opened(s Source) opener { return opener{now: &s} }
+
+func (o opener) open() (Source, error) {
+	if o.now != nil {
+		return *o.now, nil
+	}
+	return o.later()
+}
 
 // ahead begins to open now; what it returns waits for that, but no longer than
 // the task has time. The reading itself ends with the file.
-func ahead(ctx context.Context, open opener) opener {
+func ahead(ctx context.Context, open func() (Source, error)) opener {
 	type result struct {
 		src Source
 		err error
@@ -107,14 +117,14 @@ func ahead(ctx context.Context, open opener) opener {
 		src, err := open()
 		done <- result{src, err}
 	}()
-	return sync.OnceValues(func() (Source, error) {
+	return opener{later: sync.OnceValues(func() (Source, error) {
 		select {
 		case r := <-done:
 			return r.src, r.err
 		case <-ctx.Done():
 			return Source{}, ctx.Err()
 		}
-	})
+	})}
 }
 
 // markedFile reports whether an argument names a controller file by what a
@@ -154,19 +164,19 @@ type copier struct {
 }
 
 // copySource copies a single file or content and shapes the task's result.
-func (c *copier) copySource(ctx context.Context, open opener, name string) (Result, error) {
+func (c *copier) copySource(ctx context.Context, source opener, name string) (Result, error) {
 	dest, err := expandUser(ctx, c.Run, c.dest)
 	if err != nil {
 		return nil, err
 	}
 	c.dest = dest
 	c.follow = option(c.args, "follow", false)
-	res, err := c.copyFile(ctx, open, name)
+	res, err := c.copyFile(ctx, source, name)
 	if err != nil {
 		return nil, err
 	}
 	if res == nil { // there already, and we may not replace it
-		src, err := open()
+		src, err := source.open()
 		if err != nil {
 			return nil, err
 		}
@@ -180,13 +190,13 @@ func (c *copier) copySource(ctx context.Context, open opener, name string) (Resu
 
 // copyFile brings one file to c.dest, or below it when that is a directory. A
 // nil result means nothing was to be done.
-func (c *copier) copyFile(ctx context.Context, open opener, name string) (Result, error) {
+func (c *copier) copyFile(ctx context.Context, source opener, name string) (Result, error) {
 	force := option(c.args, "force", true)
 	destFile := c.dest
 	if strings.HasSuffix(destFile, "/") {
 		destFile = joinPath(destFile, name)
 	}
-	have, err := remoteStat(ctx, c.Run, destFile, c.follow, force)
+	have, done, err := c.look(ctx, source, name, destFile, force)
 	if err != nil {
 		return nil, err
 	}
@@ -195,20 +205,22 @@ func (c *copier) copyFile(ctx context.Context, open opener, name string) (Result
 			return value.DictOf("diff", value.ListOf(), "failed", true, "msg", "can not use content with a dir as dest"), nil
 		}
 		destFile = joinPath(c.dest, name)
-		if have, err = remoteStat(ctx, c.Run, destFile, c.follow, force); err != nil {
+		if have, done, err = c.look(ctx, source, name, destFile, force); err != nil {
 			return nil, err
 		}
 	}
 	if have.exists && !force {
 		return nil, nil
 	}
-	src, err := open()
+	src, err := source.open()
 	if err != nil {
 		return nil, err
 	}
 	res := value.DictOf("diff", value.ListOf())
-	switch have.checksum {
-	case src.SHA1:
+	switch {
+	case done != nil:
+		res.Update(done)
+	case have.checksum == src.SHA1:
 		err = c.attributes(ctx, res, src, name, destFile)
 	default:
 		err = c.install(ctx, res, src, name, destFile)
@@ -220,6 +232,39 @@ func (c *copier) copyFile(ctx context.Context, open opener, name string) (Result
 		res.Set("checksum", src.SHA1)
 	}
 	return res, nil
+}
+
+// longThen is the size up to which a file goes along with the stat before it:
+// the host reads a file twice then.
+const longThen = 256 << 10
+
+// look asks the host about destFile, and has it do what follows from that at
+// once where it can: done is the result of that, else nil.
+func (c *copier) look(ctx context.Context, source opener, name, destFile string, force bool) (have fileInfo, done Result, err error) {
+	host, ok := c.Host.(StatHost)
+	if !ok || source.now == nil {
+		have, err = remoteStat(ctx, c.Run, destFile, c.follow, force)
+		return have, nil, err
+	}
+	src := *source.now
+	var next Then
+	if force {
+		next.Checksum = src.SHA1
+	}
+	if force && !c.follow { // else it may be a link, to be asked about
+		next.Same = c.sameArgs(src, name, c.dest)
+	}
+	if !c.Check && !c.Diff && src.Size <= longThen {
+		file := src.File
+		file.Arg, file.Suffix = "src", suffix(destFile)
+		next.Differs, next.File = c.installArgs(src, name), &file
+	}
+	stat, done, err := host.StatThen(ctx, statArgs(destFile, c.follow, force), next)
+	if err != nil {
+		return have, nil, err
+	}
+	have, err = readStat(destFile, stat)
+	return have, done, err
 }
 
 // install sends the file and has the copy module put it in place.
@@ -239,6 +284,17 @@ func (c *copier) install(ctx context.Context, res Result, src Source, name, dest
 		res.Set("changed", true)
 		return nil
 	}
+	file := src.File
+	file.Arg, file.Suffix = "src", suffix(destFile)
+	got, err := c.Host.Module(ctx, "ansible.legacy.copy", c.installArgs(src, name), file)
+	if err != nil {
+		return err
+	}
+	res.Update(got)
+	return nil
+}
+
+func (c *copier) installArgs(src Source, name string) *value.Dict {
 	args := without(c.args, "content", "decrypt")
 	args.Set("src", "")
 	args.Set("dest", c.dest)
@@ -248,14 +304,7 @@ func (c *copier) install(ctx context.Context, res Result, src Source, name, dest
 		args.Set("checksum", src.SHA1)
 	}
 	c.localMode(args, src)
-	file := src.File
-	file.Arg, file.Suffix = "src", suffix(destFile)
-	got, err := c.Host.Module(ctx, "ansible.legacy.copy", args, file)
-	if err != nil {
-		return err
-	}
-	res.Update(got)
-	return nil
+	return args
 }
 
 // attributes has the file module set owner, group and mode of a file whose
@@ -271,6 +320,15 @@ func (c *copier) attributes(ctx context.Context, res Result, src Source, name, d
 			dest = link.linkSource
 		}
 	}
+	got, err := c.Host.Module(ctx, "ansible.legacy.file", c.sameArgs(src, name, dest))
+	if err != nil {
+		return err
+	}
+	res.Update(got)
+	return nil
+}
+
+func (c *copier) sameArgs(src Source, name, dest string) *value.Dict {
 	args := c.fileModuleArgs()
 	args.Delete("src") // goes as _original_basename
 	args.Set("dest", dest)
@@ -278,12 +336,7 @@ func (c *copier) attributes(ctx context.Context, res Result, src Source, name, d
 	args.Set("recurse", false)
 	args.Set("state", "file")
 	c.localMode(args, src)
-	got, err := c.Host.Module(ctx, "ansible.legacy.file", args)
-	if err != nil {
-		return err
-	}
-	res.Update(got)
-	return nil
+	return args
 }
 
 // localMode turns mode=preserve into the controller file's own mode.

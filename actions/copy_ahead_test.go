@@ -17,12 +17,12 @@ func TestAheadEndsWithItsTask(t *testing.T) {
 		return Source{}, nil
 	})
 	cancel()
-	if _, err := open(); !errors.Is(err, context.Canceled) {
+	if _, err := open.open(); !errors.Is(err, context.Canceled) {
 		t.Errorf("the wait ended with %v", err)
 	}
 	read := ahead(t.Context(), func() (Source, error) { return Source{SHA1: "x"}, nil })
 	for range 2 {
-		if src, err := read(); err != nil || src.SHA1 != "x" {
+		if src, err := read.open(); err != nil || src.SHA1 != "x" {
 			t.Errorf("%+v, %v", src, err)
 		}
 	}

@@ -17,11 +17,19 @@ type fileInfo struct {
 
 // remoteStat asks the host about path, with its SHA-1 when sum is set.
 func remoteStat(ctx context.Context, r *Run, path string, follow, sum bool) (fileInfo, error) {
-	res, err := r.Host.Module(ctx, "ansible.legacy.stat", value.DictOf(
-		"path", path, "follow", follow, "get_checksum", sum, "checksum_algorithm", "sha1"))
+	res, err := r.Host.Module(ctx, "ansible.legacy.stat", statArgs(path, follow, sum))
 	if err != nil {
 		return fileInfo{}, err
 	}
+	return readStat(path, res)
+}
+
+func statArgs(path string, follow, sum bool) *value.Dict {
+	return value.DictOf("path", path, "follow", follow, "get_checksum", sum, "checksum_algorithm", "sha1")
+}
+
+// readStat reads the stat module's result.
+func readStat(path string, res Result) (fileInfo, error) {
 	if res.Bool("failed") {
 		msg := firstText(res, "module_stderr", "module_stdout", "msg")
 		return fileInfo{}, fmt.Errorf("Failed to get information on remote file (%s): %s", path, msg) //nolint:staticcheck // the reference's text

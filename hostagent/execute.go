@@ -64,6 +64,10 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 	if err := x.stage(ctx, t, task, dir, tr); err != nil {
 		return x.failure(ctx, err, wire.FaultStage, false)
 	}
+	later, err := x.stageThen(ctx, t, task, dir)
+	if err != nil {
+		return x.failure(ctx, err, wire.FaultStage, false)
+	}
 	if err := h.started(); err != nil {
 		return fault(wire.FaultInternal, false, err)
 	}
@@ -76,7 +80,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 		defer cancel()
 	}
 	start := time.Now()
-	out, err = x.run(ctx, t, task, dir, h, tr)
+	out, err = x.run(ctx, t, task, dir, h, tr, later)
 	if err != nil {
 		return x.failure(ctx, err, wire.FaultInternal, true)
 	}
@@ -90,7 +94,7 @@ func (x *executor) execute(ctx context.Context, t *talk, task *wire.Task, h hook
 	return out
 }
 
-func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir, h hooks, tr *tree) (*wire.Outcome, error) {
+func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage.Dir, h hooks, tr *tree, later string) (*wire.Outcome, error) {
 	l := x.login()
 	env := &Env{
 		Session: x.session, Staging: dir.Path, Cache: x.cache, Log: x.log,
@@ -117,7 +121,11 @@ func (x *executor) run(ctx context.Context, t *talk, task *wire.Task, dir *stage
 	if tr != nil {
 		return tr.run(ctx, x.runner, env, task)
 	}
-	return x.runner.Run(ctx, env, task)
+	out, err := x.runner.Run(ctx, env, task)
+	if err == nil && out != nil && task.Then != nil {
+		return then(ctx, x.runner, env, task, later, out)
+	}
+	return out, err
 }
 
 // stage brings the task's files into dir and puts their paths in its arguments;
@@ -132,18 +140,39 @@ func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *sta
 	if task.Args.Dict == nil {
 		task.Args.Dict = value.NewDict(len(task.Files))
 	}
-	want := make([]stage.Hash, len(task.Files))
-	for i, f := range task.Files {
-		if x.maxFile > 0 && f.Size > x.maxFile {
-			return fmt.Errorf("the file for %s has %d bytes, more than max_file allows", f.Arg, f.Size)
+	for i := range task.Files {
+		if err := x.fits(&task.Files[i]); err != nil {
+			return err
 		}
-		want[i] = f.Hash
 	}
 	if tr != nil {
 		return tr.stage(ctx, t.fetch, task, dir)
 	}
-	return t.fetch(ctx, want, func(i int, r io.Reader) error {
-		spec := task.Files[i]
+	paths, err := stageFiles(ctx, t, dir, task.Files...)
+	for i, path := range paths {
+		if arg := task.Files[i].Arg; !setArg(task.Args.Dict, arg, path) {
+			task.Args.Set(arg, path)
+		}
+	}
+	return err
+}
+
+func (x *executor) fits(f *wire.TaskFile) error {
+	if x.maxFile > 0 && f.Size > x.maxFile {
+		return fmt.Errorf("the file for %s has %d bytes, more than max_file allows", f.Arg, f.Size)
+	}
+	return nil
+}
+
+// stageFiles brings the files into dir and returns their paths.
+func stageFiles(ctx context.Context, t *talk, dir *stage.Dir, files ...wire.TaskFile) ([]string, error) {
+	want := make([]stage.Hash, len(files))
+	for i := range files {
+		want[i] = files[i].Hash
+	}
+	paths := make([]string, len(files))
+	err := t.fetch(ctx, want, func(i int, r io.Reader) error {
+		spec := files[i]
 		f, err := dir.Create(spec.Suffix)
 		if err != nil {
 			return err
@@ -155,11 +184,13 @@ func (x *executor) stage(ctx context.Context, t *talk, task *wire.Task, dir *sta
 		if err != nil {
 			return fmt.Errorf("staging the file for %s: %w", spec.Arg, err)
 		}
-		if !setArg(task.Args.Dict, spec.Arg, f.Name()) {
-			task.Args.Set(spec.Arg, f.Name())
-		}
+		paths[i] = f.Name()
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return paths, nil
 }
 
 // setArg sets the argument that path names: one of d, or, with dots between,

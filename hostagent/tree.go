@@ -184,7 +184,7 @@ func (t *tree) run(ctx context.Context, runner Runner, env *Env, task *wire.Task
 			done++
 			continue
 		}
-		out, err := runner.Run(ctx, env, t.task(task, module, args))
+		out, err := runner.Run(ctx, env, nativeTask(task, module, args))
 		if err != nil {
 			return nil, err
 		}
@@ -254,10 +254,10 @@ func (t *tree) step(task *wire.Task, e *treeEntry) (module string, args *value.D
 	return module, args, ""
 }
 
-// task is the sub-task of one entry: only a native does it here.
-func (t *tree) task(task *wire.Task, module string, args *value.Dict) *wire.Task {
+// nativeTask is a part of a sub-task: another module, and only a native does it.
+func nativeTask(task *wire.Task, module string, args *value.Dict) *wire.Task {
 	one := *task
-	one.Module, one.Args, one.Files, one.Python, one.Native = module, wire.Dict{Dict: args}, nil, nil, true
+	one.Module, one.Args, one.Files, one.Python, one.Native, one.Then = module, wire.Dict{Dict: args}, nil, nil, true, nil
 	options := value.NewDict(1)
 	if task.Options.Dict != nil {
 		options = task.Options.Dict.Clone()

@@ -97,6 +97,10 @@ func (m *Task) AppendBody(b []byte) ([]byte, error) {
 	f.Int(13, m.Async)
 	f.Text(14, m.JobID)
 	f.Bool(15, m.Live)
+	if m.Then != nil {
+		f.key(16)
+		return m.Then.append(f.B)
+	}
 	return f.B, nil
 }
 
@@ -147,6 +151,50 @@ func (m *Task) ParseBody(b []byte) error {
 			return p.Text(&m.JobID)
 		case 15:
 			return p.Bool(&m.Live)
+		case 16:
+			if p.null() {
+				return nil
+			}
+			m.Then = new(Then)
+			return m.Then.parse(p)
+		}
+		return p.Skip()
+	})
+}
+
+func (t *Then) append(b []byte) ([]byte, error) {
+	f := NewFields(b)
+	f.Text(1, t.Checksum)
+	for i, d := range []Dict{t.Same, t.Differs} {
+		if d.Dict == nil {
+			continue
+		}
+		if err := f.dict(byte(2+i), d.Dict); err != nil {
+			return nil, err
+		}
+	}
+	if t.File != nil {
+		f.key(4)
+		f.B = t.File.append(f.B)
+	}
+	return f.B, nil
+}
+
+func (t *Then) parse(p *Parser) error {
+	return p.Object(func(p *Parser, key uint64) error {
+		switch key {
+		case 1:
+			return p.Text(&t.Checksum)
+		case 2:
+			return p.dict(&t.Same)
+		case 3:
+			return p.dict(&t.Differs)
+		case 4:
+			if p.null() {
+				return nil
+			}
+			t.File = new(TaskFile)
+			return t.File.parse(p)
 		}
 		return p.Skip()
 	})
@@ -290,6 +338,11 @@ func (m *Outcome) AppendBody(b []byte) ([]byte, error) {
 		f.B = m.Found.append(f.B)
 	}
 	f.Text(6, m.Became)
+	if m.Then.Dict != nil {
+		if err := f.dict(7, m.Then.Dict); err != nil {
+			return nil, err
+		}
+	}
 	return f.B, nil
 }
 
@@ -318,6 +371,8 @@ func (m *Outcome) parse(b []byte, whole bool) error {
 			return nil
 		case key == 6:
 			return p.Text(&m.Became)
+		case key == 7 && whole:
+			return p.dict(&m.Then)
 		}
 		return p.Skip()
 	})

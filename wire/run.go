@@ -24,6 +24,24 @@ type Task struct {
 	JobID       string     `cbor:"14,keyasint,omitempty"` // of an async job
 	// Live asks for Output while the module runs; the result has it in any case.
 	Live bool `cbor:"15,keyasint,omitempty"`
+	// Then is what follows in the same sub-task. An agent that does not know it
+	// leaves it out, and so does one that cannot do it: Outcome.Then is missing.
+	Then *Then `cbor:"16,keyasint,omitempty"`
+}
+
+// Then goes on after the stat module, natively or not at all, as the copy action
+// does with what stat says of the file: so a copy costs one round trip.
+type Then struct {
+	// Checksum is what the file should have; empty: a file that is there stays
+	// as it is.
+	Checksum string `cbor:"1,keyasint,omitempty"`
+	// Same are the arguments of the file module for a file that has it, Differs
+	// those of the copy module for one that is missing or has another. An empty
+	// mapping: nothing follows.
+	Same    Dict `cbor:"2,keyasint,omitzero"`
+	Differs Dict `cbor:"3,keyasint,omitzero"`
+	// File is the content, staged as Task.Files are, and only if it differs.
+	File *TaskFile `cbor:"4,keyasint,omitempty"`
 }
 
 // EnvVar is one variable of a sub-task's environment.
@@ -165,6 +183,8 @@ type Outcome struct {
 	// Became is the command line that started the worker the module ran in,
 	// for who asks for detail (verbosity of 4 and more); it holds no password.
 	Became string `cbor:"6,keyasint,omitempty"`
+	// Then is the result of the module that followed; empty when none did.
+	Then Dict `cbor:"7,keyasint,omitzero"`
 }
 
 // Interpreter is the outcome of interpreter discovery.

@@ -27,11 +27,16 @@ type remote struct {
 	tr   Transport
 	// found is the interpreter that the last sub-task discovered, nil when it
 	// was named.
-	found  *wire.Interpreter
+	found *wire.Interpreter
+	// then is the result of what followed in the last sub-task, nil when nothing did.
+	then   Dict
 	noTree bool // the agent does not know directories
 }
 
-var _ actions.TreeHost = (*remote)(nil)
+var (
+	_ actions.TreeHost = (*remote)(nil)
+	_ actions.StatHost = (*remote)(nil)
+)
 
 // rawModule runs a command line without Python.
 const rawModule = "ansible.builtin.raw"
@@ -56,6 +61,70 @@ func (h *remote) Job(ctx context.Context, name string, args *value.Dict, files .
 }
 
 func (h *remote) module(ctx context.Context, name string, args *value.Dict, job bool, files []stage.File) (actions.Result, error) {
+	req, err := h.request(ctx, name, args, files)
+	if err != nil {
+		return nil, err
+	}
+	if t := &req.Task; job {
+		t.Async = int64(h.f.async)
+		t.JobID = jobID()
+		t.Options.Dict = t.Options.Clone()
+		if dir, ok := h.connVar(ctx, "ansible_async_dir"); ok {
+			t.Options.Dict.Set("async_dir", dir)
+		} else {
+			t.Options.Dict.Set("async_dir", h.asyncDir())
+		}
+	}
+	return h.answer(ctx, req)
+}
+
+// answer sends a module's sub-task and completes its result.
+func (h *remote) answer(ctx context.Context, req *fleet.Request) (actions.Result, error) {
+	res, err := h.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.checked(res); err != nil {
+		return nil, err
+	}
+	h.discovered(res)
+	return res, nil
+}
+
+// StatThen implements actions.StatHost.
+func (h *remote) StatThen(ctx context.Context, args *value.Dict, next actions.Then) (stat, then actions.Result, err error) {
+	req, err := h.request(ctx, "ansible.legacy.stat", args, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.builtins("ansible.legacy.copy", "ansible.legacy.file") {
+		req.Task.Then = &wire.Then{Checksum: next.Checksum, Same: wire.Dict{Dict: next.Same}, Differs: wire.Dict{Dict: next.Differs}}
+		req.Later = next.File
+	}
+	if stat, err = h.answer(ctx, req); err != nil {
+		return nil, nil, err
+	}
+	if then = h.then; then != nil {
+		if err := h.checked(then); err != nil {
+			return nil, nil, err
+		}
+		h.discovered(then)
+	}
+	return stat, then, nil
+}
+
+// builtins tells whether the names stand for the reference's own modules.
+func (h *remote) builtins(names ...string) bool {
+	for _, name := range names {
+		if mod, err := h.resolve(name); err != nil || mod != nil && !mod.Builtin {
+			return false
+		}
+	}
+	return true
+}
+
+// request is a module's sub-task.
+func (h *remote) request(ctx context.Context, name string, args *value.Dict, files []stage.File) (*fleet.Request, error) {
 	req := &fleet.Request{Files: files}
 	t := &req.Task
 	t.Module = name
@@ -85,25 +154,7 @@ func (h *remote) module(ctx context.Context, name string, args *value.Dict, job 
 	t.Options = wire.Dict{Dict: h.options(ctx, name)} // modules name themselves as they were called
 	t.Check, t.Diff = h.f.check, h.f.diff
 	t.Environment = h.f.environment
-	if job {
-		t.Async = int64(h.f.async)
-		t.JobID = jobID()
-		t.Options.Dict = t.Options.Clone()
-		if dir, ok := h.connVar(ctx, "ansible_async_dir"); ok {
-			t.Options.Dict.Set("async_dir", dir)
-		} else {
-			t.Options.Dict.Set("async_dir", h.asyncDir())
-		}
-	}
-	res, err := h.send(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.checked(res); err != nil {
-		return nil, err
-	}
-	h.discovered(res)
-	return res, nil
+	return req, nil
 }
 
 // checked refuses a module's result that is no text where text is due, and
@@ -173,6 +224,9 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	ev := events.SubTask{Host: h.h.name, Action: h.ev.Action, Module: req.Task.Module, Wire: wall, Err: err}
 	if ans != nil && ans.Outcome != nil {
 		ev.Path = ans.Path
+		if ans.Then.Dict != nil {
+			ev.Module = "ansible.legacy.copy"
+		}
 		ev.RoundTrips, ev.Sent, ev.Received = ans.RoundTrips, ans.Sent, ans.Received
 		ev.Work = time.Duration(ans.Timings.Work)
 		ev.Wire = wall - ev.Work
@@ -190,7 +244,7 @@ func (h *remote) send(ctx context.Context, req *fleet.Request) (Dict, error) {
 	if d == nil {
 		d = value.NewDict(0)
 	}
-	h.found = ans.Found
+	h.found, h.then = ans.Found, ans.Then.Dict
 	return d, nil
 }
 
@@ -395,13 +449,8 @@ func (h *remote) Get(ctx context.Context, path string, sink stage.Sink) error {
 
 // Tree implements actions.TreeHost.
 func (h *remote) Tree(ctx context.Context, args *value.Dict, files ...stage.File) (ans actions.TreeAnswer, err error) {
-	if h.noTree {
+	if h.noTree || !h.builtins("ansible.legacy.copy", "ansible.legacy.file", "ansible.legacy.stat") {
 		return ans, actions.ErrNoTree
-	}
-	for _, name := range []string{"ansible.legacy.copy", "ansible.legacy.file", "ansible.legacy.stat"} {
-		if mod, err := h.resolve(name); err != nil || mod != nil && !mod.Builtin {
-			return ans, actions.ErrNoTree
-		}
 	}
 	req := &fleet.Request{Files: files}
 	t := &req.Task

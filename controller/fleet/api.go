@@ -41,6 +41,8 @@ type Request struct {
 	Task wire.Task
 	// Files are staged on the host before the module runs.
 	Files []stage.File
+	// Later is staged if what Task.Then says needs it; it is Task.Then.File.
+	Later *stage.File
 	// Union serves the manifests that Task.Python names and their files.
 	Union Opener
 	// Sink receives the file that the module sends (wire.GetModule).

@@ -43,8 +43,8 @@ func (x *exchange) serve(ctx context.Context, s *slot, b *budget, want *wire.Wan
 }
 
 func (x *exchange) serveOne(s *slot, h wire.Hash) error {
-	for i := range x.r.Files {
-		if f := &x.r.Files[i]; f.Hash == h {
+	for f := range x.r.files() {
+		if f.Hash == h {
 			n, err := sendBlob(s, h, f.Size, f.Open)
 			x.ans.Sent += n
 			if x.served == nil {

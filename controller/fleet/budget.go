@@ -53,8 +53,8 @@ func (x *exchange) said(b *budget, m wire.Message) error {
 // sub-task has it among its files.
 func (x *exchange) wants(b *budget, h wire.Hash) error {
 	most, part := 2, false
-	for i := range x.r.Files {
-		if x.r.Files[i].Hash == h {
+	for f := range x.r.files() {
+		if f.Hash == h {
 			most, part = most+1, true
 		}
 	}

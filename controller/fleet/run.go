@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -50,8 +51,12 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 		}
 	}
 	r.Task.Files = make([]wire.TaskFile, len(r.Files))
-	for i, f := range r.Files {
-		r.Task.Files[i] = wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
+	for i := range r.Files {
+		r.Task.Files[i] = taskFile(&r.Files[i])
+	}
+	if r.Task.Then != nil && r.Later != nil {
+		f := taskFile(r.Later)
+		r.Task.Then.File = &f
 	}
 	out, err := x.deliver(ctx)
 	if x.got.spread != nil {
@@ -82,13 +87,31 @@ func (l *hostLink) Run(ctx context.Context, r *Request) (*Answer, error) {
 		l.unionUsed(r)
 	}
 	x.ans.Total, x.ans.Received = time.Since(begin), x.got.size
-	for i := range r.Files {
-		if !x.served[r.Files[i].Hash] {
-			x.ans.Spared += r.Files[i].Size
+	for f := range r.files() {
+		if !x.served[f.Hash] {
+			x.ans.Spared += f.Size
 		}
 	}
 	l.f.cfg.Metrics.Staged("spared", x.ans.Spared)
 	return &x.ans, nil
+}
+
+// files are all that the agent may ask for by name of the sub-task.
+func (r *Request) files() iter.Seq[*stage.File] {
+	return func(yield func(*stage.File) bool) {
+		for i := range r.Files {
+			if !yield(&r.Files[i]) {
+				return
+			}
+		}
+		if r.Later != nil {
+			yield(r.Later)
+		}
+	}
+}
+
+func taskFile(f *stage.File) wire.TaskFile {
+	return wire.TaskFile{Arg: f.Arg, Suffix: f.Suffix, Hash: f.Hash, Size: f.Size}
 }
 
 // deliver sends the sub-task and returns its outcome, across lost

@@ -93,6 +93,41 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestThen: what goes on after a stat, and its result, come across; without it
+// both are the frames they were before there was any.
+func TestThen(t *testing.T) {
+	all := cmp.Exporter(func(reflect.Type) bool { return true })
+	for _, then := range []*wire.Then{
+		{Checksum: "da39", Same: wire.Dict{Dict: value.DictOf("state", "file")}, Differs: wire.Dict{Dict: value.DictOf("dest", "/x")},
+			File: &wire.TaskFile{Arg: "src", Suffix: ".conf", Hash: wire.Hash{1}, Size: 12}},
+		{Differs: wire.Dict{Dict: value.DictOf("dest", "/x")}},
+		{},
+	} {
+		task := &wire.Task{ID: wire.TaskID{Host: "h"}, Module: "m", Args: wire.Dict{Dict: value.NewDict(0)}, Options: wire.Dict{Dict: value.NewDict(0)}, Then: then}
+		var b bytes.Buffer
+		if err := NewWriter(&b).Send(task); err != nil {
+			t.Fatal(err)
+		}
+		got, err := NewReader(&b).Read()
+		if d := cmp.Diff(wire.Message(task), got, all); err != nil || d != "" {
+			t.Errorf("%v, %s", err, d)
+		}
+	}
+	out := &wire.Outcome{Result: wire.Dict{Dict: value.DictOf("changed", false)}, Path: "native", Then: wire.Dict{Dict: value.DictOf("changed", true)}}
+	b, err := Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := new(wire.Outcome)
+	if err := Unmarshal(b, got); err != nil || !cmp.Equal(out, got, all) {
+		t.Errorf("%v, %s", err, cmp.Diff(out, got, all))
+	}
+	head := new(wire.Outcome)
+	if err := head.ParseHead(b); err != nil || head.Path != "native" || head.Then.Dict != nil {
+		t.Errorf("%v, %+v", err, head)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
@@ -197,6 +232,7 @@ func FuzzOutcome(f *testing.F) {
 	for _, o := range []*wire.Outcome{
 		{Result: wire.Dict{Dict: value.DictOf("changed", true, "list", value.ListOf("a", int64(1)))}, Path: "native"},
 		{Fault: &wire.Fault{Code: wire.FaultLost, Started: true, Text: "lost"}},
+		{Result: wire.Dict{Dict: value.DictOf("stat", value.DictOf("exists", true))}, Then: wire.Dict{Dict: value.DictOf("changed", true)}},
 	} {
 		b, err := Marshal(o)
 		if err != nil {
