@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"volant/controller/template/difftest"
 )
 
 // TestAdhocMessages: what an ad hoc run says of its files, of a name, of its
@@ -10,20 +12,24 @@ import (
 func TestAdhocMessages(t *testing.T) {
 	files := map[string]string{"sc.sh": "#!/bin/sh\necho scripted\n", "inv": "h1 ansible_connection=local\n"}
 	const base = "h1 -i inv --unsupported=warn "
-	for _, c := range []struct {
+	type run struct {
 		args string
 		want []string // in standard output or standard error
 		not  string
 		code int
-	}{
+	}
+	runs := []run{
 		{"-m copy -a 'src=nosuch dest=/tmp/x'", []string{"Searched in:\n\tDIR/files/nosuch\n\tDIR/nosuch\n\t./files/nosuch\n\t./nosuch on the Ansible Controller."}, "", 2},
 		{"-m debug -a var=nosuch", []string{"error 1 - 'nosuch' is undefined\nOrigin: <CLI option '-a'>\n\nnosuch\n"}, "", 0},
 		{"-m import_role -a name=x", []string{"Origin: <CLI option '-a'>\n\nx\n"}, "", 1},
-		{"-m ansible.builtin.nosuch", []string{"Cannot resolve 'ansible.builtin.nosuch' to an action or module."}, "Error loading plugin", 2},
 		{"-m command -a true -b --become-method nosuch", []string{"Invalid become method specified, could not find matching plugin: 'nosuch'. Use `ansible-doc -t become -l` to list available plugins."}, "", 2},
 		{"-m debug -a msg=1 -vv", []string{"SUCCESS"}, "plays in", 0},
 		{"-m debug -a msg=1 -e @nosuch.yml", []string{"Could not find or access 'DIR/nosuch.yml'"}, "", 1},
-	} {
+	}
+	if _, err := difftest.Python(); err == nil { // else all modules there are may be on the host
+		runs = append(runs, run{"-m ansible.builtin.nosuch", []string{"Cannot resolve 'ansible.builtin.nosuch' to an action or module."}, "Error loading plugin", 2})
+	}
+	for _, c := range runs {
 		words := strings.Fields(base + c.args)
 		if i := strings.Index(c.args, "'"); i >= 0 {
 			words = append(strings.Fields(base+c.args[:i]), strings.Trim(c.args[i:], "'"))
