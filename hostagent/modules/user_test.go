@@ -107,7 +107,7 @@ func TestUserIsThePythonModule(t *testing.T) {
 		{name: "key made elsewhere", args: arg("generate_ssh_key", true, "ssh_key_type", "ed25519", "ssh_key_file", ".ssh/x"), setup: u},
 		{name: "key made by force", args: arg("generate_ssh_key", true, "force", true, "ssh_key_type", "ed25519"), once: true,
 			checkChanges: true, // ssh_key_gen removes the public key first, whatever the mode
-			setup: all(u, shell("mkdir /home/someone/.ssh; ssh-keygen -q -t ed25519 -N '' -f /home/someone/.ssh/id_ed25519"))},
+			setup:        all(u, shell("mkdir /home/someone/.ssh; ssh-keygen -q -t ed25519 -N '' -f /home/someone/.ssh/id_ed25519"))},
 	})
 }
 

@@ -1,9 +1,11 @@
 package value
 
 import (
+	"hash/maphash"
 	"iter"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +22,9 @@ const smallDict = 8
 type Dict struct {
 	keys  []any
 	vals  []any
-	index map[any]int // hashKey(key) -> position; nil while small
+	// index has 1 + the position of each key, where its hash points to or behind;
+	// a power of two in length, never full; nil while small.
+	index []int32
 	// Places is where the mapping was written, when a file loader made it.
 	Places *Places
 }
@@ -117,42 +121,74 @@ func hashKey(key any) any {
 	return key
 }
 
+// seed keeps who writes keys from choosing those that collide.
+var seed = maphash.MakeSeed()
+
+// hash is the same for keys that are equal in Python.
+func hash(key any) uint64 {
+	if s, ok := text(key); ok {
+		return maphash.String(seed, s)
+	}
+	return maphash.Comparable(seed, hashKey(key))
+}
+
+// text is the text of a key that is one, of whatever kind.
+func text(key any) (string, bool) {
+	switch k := key.(type) {
+	case string:
+		return k, true
+	case *Template:
+		return k.Text, true
+	case Markup:
+		return string(k), true
+	}
+	return "", false
+}
+
 func (d *Dict) find(key any) int {
 	if d == nil {
 		return -1
 	}
-	if s, ok := key.(string); ok && d.index == nil {
+	if s, ok := text(key); ok {
+		return d.findText(s)
+	}
+	h := hashKey(key)
+	if d.index == nil {
 		for i, k := range d.keys {
-			switch k := k.(type) {
-			case string:
-				if k == s {
-					return i
-				}
-			case *Template:
-				if k.Text == s {
-					return i
-				}
-			case Markup:
-				if string(k) == s {
-					return i
-				}
+			if hashKey(k) == h {
+				return i
 			}
 		}
 		return -1
 	}
-	h := hashKey(key)
-	if d.index != nil {
-		if i, ok := d.index[h]; ok {
-			return i
+	mask := uint64(len(d.index) - 1)
+	for at := hash(key) & mask; ; at = (at + 1) & mask {
+		i := d.index[at] - 1
+		if i < 0 || hashKey(d.keys[i]) == h {
+			return int(i)
+		}
+	}
+}
+
+func (d *Dict) findText(s string) int {
+	if d.index == nil {
+		for i, k := range d.keys {
+			if t, ok := text(k); ok && t == s {
+				return i
+			}
 		}
 		return -1
 	}
-	for i, k := range d.keys {
-		if hashKey(k) == h {
-			return i
+	mask := uint64(len(d.index) - 1)
+	for at := maphash.String(seed, s) & mask; ; at = (at + 1) & mask {
+		i := d.index[at] - 1
+		if i < 0 {
+			return -1
+		}
+		if t, ok := text(d.keys[i]); ok && t == s {
+			return int(i)
 		}
 	}
-	return -1
 }
 
 // Len is the number of entries; a nil Dict has none.
@@ -189,22 +225,38 @@ func (d *Dict) Set(key, v any) {
 	d.keys = append(d.keys, key)
 	d.vals = append(d.vals, v)
 	switch {
-	case d.index != nil:
-		d.index[hashKey(key)] = len(d.keys) - 1
-	case len(d.keys) > smallDict:
+	case len(d.keys) <= smallDict:
+	case len(d.keys)*2 > len(d.index):
 		d.reindex()
+	default:
+		d.enter(len(d.keys) - 1)
 	}
 }
 
+// reindex makes the index anew, with room for as many keys as there is for keys.
 func (d *Dict) reindex() {
 	if len(d.keys) <= smallDict {
 		d.index = nil
 		return
 	}
-	d.index = make(map[any]int, len(d.keys)*2)
-	for i, k := range d.keys {
-		d.index[hashKey(k)] = i
+	size := 4 * smallDict
+	for size < 2*cap(d.keys) {
+		size *= 2
 	}
+	d.index = make([]int32, size)
+	for i := range d.keys {
+		d.enter(i)
+	}
+}
+
+// enter puts key i into the index, which has room for it.
+func (d *Dict) enter(i int) {
+	mask := uint64(len(d.index) - 1)
+	at := hash(d.keys[i]) & mask
+	for d.index[at] != 0 {
+		at = (at + 1) & mask
+	}
+	d.index[at] = int32(i + 1)
 }
 
 // Delete removes key and reports whether it was present.
@@ -258,7 +310,7 @@ func (d *Dict) Clone() *Dict {
 	}
 	c.keys = append(c.keys, d.keys...)
 	c.vals = append(c.vals, d.vals...)
-	c.reindex()
+	c.index = slices.Clone(d.index)
 	return c
 }
 
