@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"unicode/utf8"
 
 	"volant/wire/value"
 )
@@ -17,6 +16,7 @@ var errShort = errors.New("value cut short")
 // of elements are bounded, and no length is believed that b cannot hold.
 func DecodeValue(b []byte) (any, error) {
 	d := decoder{b: b}
+	d.share()
 	v, err := d.value(0)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a value: %w", err)
@@ -30,6 +30,7 @@ func DecodeValue(b []byte) (any, error) {
 type decoder struct {
 	b     []byte
 	count int
+	whole string // ends where b ends; empty: texts have memory of their own
 }
 
 // head reads one initial byte and its argument. Indefinite lengths are refused.
@@ -99,10 +100,10 @@ func (d *decoder) value(depth int) (any, error) {
 		return append([]byte{}, p...), err
 	case 3:
 		p, err := d.bytes(n)
-		if err == nil && !utf8.Valid(p) {
-			err = errors.New("text that is not UTF-8")
+		if err != nil {
+			return nil, err
 		}
-		return string(p), err
+		return d.text(p)
 	case 4:
 		items, err := d.items(n, depth)
 		return value.ListOf(items...), err
@@ -172,7 +173,7 @@ func (d *decoder) dict(n uint64, depth int) (any, error) {
 	}
 	m := value.NewDict(int(min(n, 1024)))
 	for range n {
-		k, err := d.value(depth + 1)
+		k, err := d.key(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -183,12 +184,30 @@ func (d *decoder) dict(n uint64, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Has(k) {
+		if !m.Add(k, v) {
 			return nil, errors.New("mapping with a key twice")
 		}
-		m.Set(k, v)
 	}
 	return m, nil
+}
+
+// key reads a mapping's key.
+func (d *decoder) key(depth int) (any, error) {
+	if len(d.b) == 0 || d.b[0]>>5 != 3 {
+		return d.value(depth)
+	}
+	if d.count++; depth > MaxDepth || d.count > MaxElements {
+		return nil, errLimits
+	}
+	_, _, n, err := d.head()
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.bytes(n)
+	if err != nil {
+		return nil, err
+	}
+	return key(p)
 }
 
 func (d *decoder) tagged(tag uint64, depth int) (any, error) {

@@ -257,6 +257,7 @@ func (p *Parser) vars(to *[]EnvVar) error {
 // dict reads a mapping of values, bounded like any by DecodeValue.
 func (p *Parser) dict(to *Dict) error {
 	p.d.count = 0
+	p.d.share()
 	v, err := p.d.value(0)
 	if err != nil {
 		return fmt.Errorf("decoding a value: %w", err)

@@ -20,8 +20,8 @@ const smallDict = 8
 // replacing a value keeps the key's place. The zero Dict is empty and ready.
 // A Dict is not safe for concurrent writes.
 type Dict struct {
-	keys  []any
-	vals  []any
+	keys []any
+	vals []any
 	// index has 1 + the position of each key, where its hash points to or behind;
 	// a power of two in length, never full; nil while small.
 	index []int32
@@ -222,6 +222,11 @@ func (d *Dict) Set(key, v any) {
 		d.vals[i] = v
 		return
 	}
+	d.put(key, v)
+}
+
+// put puts v under key, which is not there.
+func (d *Dict) put(key, v any) {
 	d.keys = append(d.keys, key)
 	d.vals = append(d.vals, v)
 	switch {
@@ -231,6 +236,16 @@ func (d *Dict) Set(key, v any) {
 	default:
 		d.enter(len(d.keys) - 1)
 	}
+}
+
+// Add puts v under key at the end, and reports whether key was not present; if
+// it was, nothing changes.
+func (d *Dict) Add(key, v any) bool {
+	if d.find(key) >= 0 {
+		return false
+	}
+	d.put(key, v)
+	return true
 }
 
 // reindex makes the index anew, with room for as many keys as there is for keys.
