@@ -288,7 +288,7 @@ func (h *remote) recall(req *fleet.Request) (ans *fleet.Answer, again bool, err 
 		return nil, false, nil
 	}
 	id := req.Task.ID
-	harmless := readOnly[actions.Short(req.Task.Module)] || req.Task.Check
+	harmless := req.Task.Check || readOnly[actions.Short(req.Task.Module)] && req.Task.Then == nil
 	sent := past.Sent(id)
 	if sent != nil && sent.Module != req.Task.Module {
 		return nil, false, actions.ErrLost // the action takes another way than before

@@ -336,7 +336,7 @@ type interruptedLink struct {
 
 func (l interruptedLink) Run(ctx context.Context, r *fleet.Request) (*fleet.Answer, error) {
 	line, _ := r.Task.Args.Str("_raw_params")
-	if strings.HasSuffix(line, "unheard") {
+	if path, _ := r.Task.Args.Str("path"); strings.HasSuffix(line, "unheard") || strings.HasSuffix(path, "unheard") {
 		r.Sending(&wire.Hello{BootID: "boot", JournalID: "journal"}, false)
 		l.cancel()
 		return nil, ctx.Err()
@@ -371,6 +371,33 @@ func TestItemCutByCtrlC(t *testing.T) {
 		_, out, err := runIn(t.Context(), t, dir, "a\n", site, then, func(o *execute.Options) { o.Journal, o.Past, o.BootID = w, past, "controller" })
 		if err != nil || !strings.Contains(out, want) || !strings.Contains(out, "changed: [a] => (item=three)") || len(then.ran) != 1 {
 			t.Errorf("%s: %v, ran %v:\n%s", last, err, then.ran, out)
+		}
+		_ = w.Close()
+	}
+}
+
+// TestUnheardChange: of a stat that nobody heard of nothing is lost, it is done
+// again; where something follows it in the same sub-task, it is not.
+func TestUnheardChange(t *testing.T) {
+	_, key, _ := ed25519.GenerateKey(nil)
+	for task, again := range map[string]bool{"stat: {path: /unheard}": true, "copy: {content: x, dest: /unheard}": false} {
+		site := "- hosts: all\n  gather_facts: false\n  tasks:\n    - " + task + "\n"
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		path, err := resumable(ctx, t, dir, "a\n", site, interrupted{newWorld(), cancel}, key)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		past, w, err := journal.Resume(path, key, "controller", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		then := newWorld()
+		then.answer = func(string, *wire.Task) *value.Dict { return value.DictOf("stat", value.DictOf("exists", false)) }
+		_, out, err := runIn(t.Context(), t, dir, "a\n", site, then, func(o *execute.Options) { o.Journal, o.Past, o.BootID = w, past, "controller" })
+		if lost := strings.Contains(out, "it may or may not have completed."); err != nil || lost == again || len(then.ran) > 0 != again {
+			t.Errorf("%s: %v, ran %v:\n%s", task, err, then.ran, out)
 		}
 		_ = w.Close()
 	}
