@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -24,7 +26,30 @@ const (
 // strings: operator-written text ends at the controller. Dates and times travel
 // as their isoformat, which is what modules get. Undefined and Omit
 // have no encoding and are an error.
-func EncodeValue(v any) ([]byte, error) { return AppendValue(nil, v) }
+func EncodeValue(v any) ([]byte, error) {
+	return Encoded(func(b []byte) ([]byte, error) { return AppendValue(b, v) })
+}
+
+// drafts are buffers that encodings are made in: one that grows with what it is
+// given takes five times the memory.
+var drafts = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptDraft is the largest that is kept.
+const keptDraft = 256 << 10
+
+// Encoded is what f appends to an empty buffer, which it must not keep.
+func Encoded(f func(b []byte) ([]byte, error)) ([]byte, error) {
+	d := drafts.Get().(*[]byte)
+	b, err := f((*d)[:0])
+	switch {
+	case err != nil:
+		b = nil
+	case cap(b) <= keptDraft: // else it is not kept, and no copy is needed
+		*d, b = b, bytes.Clone(b)
+	}
+	drafts.Put(d)
+	return b, err
+}
 
 // AppendValue appends the encoding of v to b.
 func AppendValue(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0) }

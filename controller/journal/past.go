@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"volant/wire"
 )
@@ -98,10 +99,17 @@ func (r *reader) frame() ([]byte, error) {
 		return nil, io.EOF
 	}
 	body := plain[1:]
-	if plain[0] == frameZstd {
-		if body, err = r.zstd.DecodeAll(body, nil); err != nil {
+	switch plain[0] {
+	case frameZstd:
+		body, err = r.zstd.DecodeAll(body, nil)
+	case frameS2:
+		if n, lerr := s2.DecodedLen(body); lerr != nil || n > 4*maxFrame {
 			return nil, io.EOF
 		}
+		body, err = s2.Decode(nil, body)
+	}
+	if err != nil {
+		return nil, io.EOF
 	}
 	r.frames++
 	r.good += int64(len(head)) + int64(n)

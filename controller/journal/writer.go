@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +26,8 @@ const worthwhile = 2 << 10
 // Frames say in their first byte how their records are encoded.
 const (
 	framePlain byte = 0
-	frameZstd  byte = 1
+	frameZstd  byte = 1 // of earlier releases
+	frameS2    byte = 2 // a sixth of zstd's time, and what it takes more is gone when the run ends
 )
 
 // Writer appends records to a run's file. Its methods may be called by several
@@ -39,7 +41,8 @@ type Writer struct {
 	key    ed25519.PrivateKey
 	header *Header
 	aead   cipher.AEAD
-	zstd   *zstd.Encoder
+	plain  []byte // of the frame being written: only one is
+	sealed []byte
 
 	failed atomic.Bool
 
@@ -106,11 +109,7 @@ func newWriter(f *os.File, path string, key ed25519.PrivateKey, salt []byte) (*W
 	if err != nil {
 		return nil, err
 	}
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(128<<10))
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{path: path, f: f, key: key, aead: aead, zstd: z, work: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	w := &Writer{path: path, f: f, key: key, aead: aead, work: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	w.turn = sync.NewCond(&w.mu)
 	return w, nil
 }
@@ -224,7 +223,7 @@ func (w *Writer) write() {
 	}
 	w.mu.Lock()
 	w.writing = false
-	if cap(b) <= 1<<20 {
+	if cap(b) <= keptBuffer {
 		w.spare = b
 	}
 	switch {
@@ -240,17 +239,29 @@ func (w *Writer) write() {
 	w.turn.Broadcast()
 }
 
-// seal makes a frame of records.
+// keptBuffer is the largest buffer that is kept for the next frame.
+const keptBuffer = 1 << 20
+
+// seal makes a frame of records; it is good until the next.
 func (w *Writer) seal(records []byte, number uint64) ([]byte, error) {
-	plain := make([]byte, 1, len(records)+1)
-	if len(records) >= worthwhile {
-		plain[0] = frameZstd
-		plain = w.zstd.EncodeAll(records, plain)
-	} else {
+	plain := append(w.plain[:0], framePlain)
+	switch most := s2.MaxEncodedLen(len(records)); {
+	case len(records) >= worthwhile && most > 0:
+		plain = slices.Grow(plain, most)
+		plain[0] = frameS2
+		plain = plain[:1+len(s2.Encode(plain[1:1+most], records))]
+	default:
 		plain = append(plain, records...)
 	}
-	out := make([]byte, 4, 4+len(plain)+w.aead.Overhead())
+	out := append(w.sealed[:0], 0, 0, 0, 0)
 	out = w.aead.Seal(out, nil, plain, binary.BigEndian.AppendUint64(nil, number))
+	w.plain, w.sealed = nil, nil
+	if cap(plain) <= keptBuffer {
+		w.plain = plain
+	}
+	if cap(out) <= keptBuffer {
+		w.sealed = out
+	}
 	if len(out)-4 > maxFrame {
 		return nil, errors.New("a result is too large to be kept")
 	}

@@ -58,7 +58,7 @@ func must[M any](m M, err error) M {
 // Marshal encodes the body of a message, or any struct with integer keys.
 func Marshal(v any) ([]byte, error) {
 	if own, ok := v.(wire.Body); ok {
-		return own.AppendBody(nil)
+		return wire.Encoded(own.AppendBody)
 	}
 	var b bytes.Buffer
 	if err := encMode.MarshalToBuffer(v, &b); err != nil {
