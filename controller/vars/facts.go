@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"volant/controller/fault"
-	"volant/wire/rx"
 	"volant/wire/value"
 )
 
@@ -87,19 +86,26 @@ var restricted = map[string]bool{
 }
 
 // connections are the connection plugins whose variables facts must not set.
-var connections = rx.Lazy(`^ansible_(local|paramiko|paramiko_ssh|psrp|ssh|winrm)_`)
-
-var interpreter = rx.Lazy(`^ansible_.*_interpreter$`)
+var connections = []string{"local_", "paramiko_", "psrp_", "ssh_", "winrm_"}
 
 // Restricted reports whether a fact of that name is dropped.
 func Restricted(name string) bool {
-	if strings.HasPrefix(name, "ansible_ssh_host_key_") {
-		return false
-	}
-	if restricted[name] || strings.HasPrefix(name, "ansible_become_") || strings.HasPrefix(name, "volant_") || interpreter.MatchString(name) {
+	if restricted[name] || strings.HasPrefix(name, "volant_") {
 		return true
 	}
-	return connections.MatchString(name) && !strings.HasSuffix(name, "_bridge") && !strings.HasSuffix(name, "_gwbridge")
+	rest, ok := strings.CutPrefix(name, "ansible_")
+	if !ok || strings.HasPrefix(rest, "ssh_host_key_") {
+		return false
+	}
+	if strings.HasPrefix(rest, "become_") || strings.HasSuffix(rest, "_interpreter") && !strings.Contains(rest, "\n") {
+		return true
+	}
+	for _, c := range connections {
+		if strings.HasPrefix(rest, c) {
+			return !strings.HasSuffix(name, "_bridge") && !strings.HasSuffix(name, "_gwbridge")
+		}
+	}
+	return false
 }
 
 // CleanFacts returns facts without the names they must not set and without
