@@ -153,7 +153,7 @@ func FuzzBody(f *testing.F) {
 			case cerr == nil && bytes.Equal(canonical, b) && err != nil:
 				t.Fatalf("%x is not read: %v", b, err)
 			case err == nil:
-				if d := cmp.Diff(described, own, all, cmpopts.EquateEmpty()); d != "" {
+				if d := cmp.Diff(described, own, all, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); d != "" {
 					t.Fatalf("%x: %s", b, d)
 				}
 			}
