@@ -55,9 +55,9 @@ type worker struct {
 	w    *frame.Writer
 	wmu  sync.Mutex // guards w: Cancel comes from the side
 	idle *time.Timer
-	// groups is when the list of groups had last changed when it started: a
-	// worker from before has not the groups its user has now.
-	groups time.Time
+	// made is the stamp of what its session was made from: a worker from before a
+	// change has not the groups, umask, limits and environment of now.
+	made string
 }
 
 func (w *worker) send(ms ...wire.Message) error {
@@ -69,6 +69,7 @@ func (w *worker) send(ms ...wire.Message) error {
 // workerPool keeps the agent's workers.
 type workerPool struct {
 	agent  *Agent
+	rules  []string   // what sessions are made from
 	noting sync.Mutex // guards the list of whom workers became
 
 	mu    sync.Mutex // guards what follows
@@ -77,19 +78,19 @@ type workerPool struct {
 }
 
 func newWorkerPool(a *Agent) *workerPool {
-	return &workerPool{agent: a, warm: map[workerKey][]*worker{}}
+	return &workerPool{agent: a, rules: sessionRules, warm: map[workerKey][]*worker{}}
 }
 
 // get returns a warm worker or starts one.
 func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (*worker, error) {
 	key := keyOf(s, b)
-	groups := groupsChanged()
+	made := rulesStamp(p.rules)
 	p.mu.Lock()
 	for n := len(p.warm[key]); n > 0; n = len(p.warm[key]) {
 		w := p.warm[key][n-1]
 		p.warm[key] = p.warm[key][:n-1]
 		if w.idle.Stop() {
-			if !w.groups.Equal(groups) {
+			if w.made != made {
 				p.count--
 				go w.proc.Close() // ends with the process, which is bounded
 				continue
@@ -114,7 +115,7 @@ func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (
 	}
 	p.count++
 	p.mu.Unlock()
-	w, err := p.start(ctx, key, b, groups)
+	w, err := p.start(ctx, key, b, made)
 	if err != nil {
 		p.mu.Lock()
 		p.count--
@@ -123,7 +124,7 @@ func (p *workerPool) get(ctx context.Context, s *agentSession, b *wire.Become) (
 	return w, err
 }
 
-func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, groups time.Time) (*worker, error) {
+func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, made string) (*worker, error) {
 	cfg := p.agent.cfg.Become
 	cfg.Log = p.agent.log
 	if login := p.agent.exec.login(); cfg.Env == nil {
@@ -137,7 +138,7 @@ func (p *workerPool) start(ctx context.Context, key workerKey, b *wire.Become, g
 		return nil, err
 	}
 	p.note(b)
-	w := &worker{key: key, groups: groups, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
+	w := &worker{key: key, made: made, proc: proc, r: frame.NewReader(proc), w: frame.NewWriter(proc)}
 	hello := time.AfterFunc(workerHello, func() { _ = proc.Close() })
 	m, err := w.r.Read()
 	if !hello.Stop() || err != nil {
