@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"volant/stage"
 	"volant/wire/value"
 )
 
@@ -255,8 +256,7 @@ func (c *copier) look(ctx context.Context, source opener, name, destFile string,
 		next.Same = c.sameArgs(src, name, c.dest)
 	}
 	if !c.Check && !c.Diff && src.Size <= longThen {
-		file := src.File
-		file.Arg, file.Suffix = "src", suffix(destFile)
+		file := contentOf(src, destFile)
 		next.Differs, next.File = c.installArgs(src, name), &file
 	}
 	stat, done, err := host.StatThen(ctx, statArgs(destFile, c.follow, force), next)
@@ -284,14 +284,19 @@ func (c *copier) install(ctx context.Context, res Result, src Source, name, dest
 		res.Set("changed", true)
 		return nil
 	}
-	file := src.File
-	file.Arg, file.Suffix = "src", suffix(destFile)
-	got, err := c.Host.Module(ctx, "ansible.legacy.copy", c.installArgs(src, name), file)
+	got, err := c.Host.Module(ctx, "ansible.legacy.copy", c.installArgs(src, name), contentOf(src, destFile))
 	if err != nil {
 		return err
 	}
 	res.Update(got)
 	return nil
+}
+
+// contentOf is the content on its way to be the copy module's src.
+func contentOf(src Source, destFile string) stage.File {
+	file := src.File
+	file.Arg, file.Suffix = "src", suffix(destFile)
+	return file
 }
 
 func (c *copier) installArgs(src Source, name string) *value.Dict {
