@@ -347,6 +347,23 @@ func (l interruptedLink) Run(ctx context.Context, r *fleet.Request) (*fleet.Answ
 	return l.worldLink.Run(ctx, r)
 }
 
+// cutShort is what is known of a run that the operator ended, and the journal of
+// the one that goes on.
+func cutShort(t *testing.T, dir, site string, key ed25519.PrivateKey) (*journal.Past, *journal.Writer) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	path, err := resumable(ctx, t, dir, "a\n", site, interrupted{newWorld(), cancel}, key)
+	cancel()
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	past, w, err := journal.Resume(path, key, "controller", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return past, w
+}
+
 // TestItemCutByCtrlC: an item of a loop that ended because the run was to end is
 // none that is done: what is known of it is what its agent said.
 func TestItemCutByCtrlC(t *testing.T) {
@@ -354,16 +371,7 @@ func TestItemCutByCtrlC(t *testing.T) {
 	for last, want := range map[string]string{"heard": "changed: [a] => (item=heard)", "unheard": "it may or may not have completed."} {
 		site := "- hosts: all\n  gather_facts: false\n  tasks:\n    - command: \"say {{ item }}\"\n      loop: [one, " + last + ", three]\n"
 		dir := t.TempDir()
-		ctx, cancel := context.WithCancel(t.Context())
-		path, err := resumable(ctx, t, dir, "a\n", site, interrupted{newWorld(), cancel}, key)
-		cancel()
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		past, w, err := journal.Resume(path, key, "controller", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		past, w := cutShort(t, dir, site, key)
 		if n := len(past.Items("a", 1)); n != 1 {
 			t.Errorf("%s: %d items are taken for done", last, n)
 		}
@@ -383,16 +391,7 @@ func TestUnheardChange(t *testing.T) {
 	for task, again := range map[string]bool{"stat: {path: /unheard}": true, "copy: {content: x, dest: /unheard}": false} {
 		site := "- hosts: all\n  gather_facts: false\n  tasks:\n    - " + task + "\n"
 		dir := t.TempDir()
-		ctx, cancel := context.WithCancel(t.Context())
-		path, err := resumable(ctx, t, dir, "a\n", site, interrupted{newWorld(), cancel}, key)
-		cancel()
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		past, w, err := journal.Resume(path, key, "controller", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		past, w := cutShort(t, dir, site, key)
 		then := newWorld()
 		then.answer = func(string, *wire.Task) *value.Dict { return value.DictOf("stat", value.DictOf("exists", false)) }
 		_, out, err := runIn(t.Context(), t, dir, "a\n", site, then, func(o *execute.Options) { o.Journal, o.Past, o.BootID = w, past, "controller" })
