@@ -299,6 +299,7 @@ func contentOf(src Source, destFile string) stage.File {
 	return file
 }
 
+// installArgs are the copy module's for a file that is missing or differs.
 func (c *copier) installArgs(src Source, name string) *value.Dict {
 	args := without(c.args, "content", "decrypt")
 	args.Set("src", "")
@@ -333,6 +334,7 @@ func (c *copier) attributes(ctx context.Context, res Result, src Source, name, d
 	return nil
 }
 
+// sameArgs are the file module's for one whose bytes are right.
 func (c *copier) sameArgs(src Source, name, dest string) *value.Dict {
 	args := c.fileModuleArgs()
 	args.Delete("src") // goes as _original_basename

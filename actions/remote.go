@@ -24,6 +24,7 @@ func remoteStat(ctx context.Context, r *Run, path string, follow, sum bool) (fil
 	return readStat(path, res)
 }
 
+// statArgs are the stat module's arguments for what fileInfo holds.
 func statArgs(path string, follow, sum bool) *value.Dict {
 	return value.DictOf("path", path, "follow", follow, "get_checksum", sum, "checksum_algorithm", "sha1")
 }

@@ -97,7 +97,7 @@ func (h *remote) StatThen(ctx context.Context, args *value.Dict, next actions.Th
 	if err != nil {
 		return nil, nil, err
 	}
-	if h.builtins("ansible.legacy.copy", "ansible.legacy.file") {
+	if next.Same.Len()+next.Differs.Len() > 0 && h.builtins("ansible.legacy.copy", "ansible.legacy.file") { // else it is a stat like any
 		req.Task.Then = &wire.Then{Checksum: next.Checksum, Same: wire.Dict{Dict: next.Same}, Differs: wire.Dict{Dict: next.Differs}}
 		req.Later = next.File
 	}

@@ -388,7 +388,12 @@ func TestItemCutByCtrlC(t *testing.T) {
 // again; where something follows it in the same sub-task, it is not.
 func TestUnheardChange(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(nil)
-	for task, again := range map[string]bool{"stat: {path: /unheard}": true, "copy: {content: x, dest: /unheard}": false} {
+	for task, again := range map[string]bool{
+		"stat: {path: /unheard}":             true,
+		"copy: {content: x, dest: /unheard}": false,
+		// Nothing can follow at once.
+		"copy: {content: x, dest: /unheard, follow: true}\n      diff: true": true,
+	} {
 		site := "- hosts: all\n  gather_facts: false\n  tasks:\n    - " + task + "\n"
 		dir := t.TempDir()
 		past, w := cutShort(t, dir, site, key)

@@ -374,7 +374,7 @@ func (lv *live) probe(now time.Time) {
 		_ = lv.conn.Close(session.CodeSilent, "what is sent does not arrive")
 	case due:
 		lv.f.spawn(func() { // ends when written, or with the connection
-			lv.expect() // never met: it looks once
+			lv.expect() // never met: it looks until something came
 			lv.say(&wire.Ping{N: asked, Fill: make([]byte, wire.Fill)})
 		})
 	}

@@ -25,7 +25,7 @@ const (
 	knockAfter = 250 * time.Millisecond
 	dialAfter  = time.Second
 	listenStep = 20 * time.Millisecond
-	maxLooks   = 4
+	maxLooks   = 4 // of one wait: from then on Silence decides
 )
 
 // wait is something sent that the agent owes an answer to.
